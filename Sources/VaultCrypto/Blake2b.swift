@@ -4,7 +4,7 @@ package import VaultBytes
 
 /// BLAKE2b with a 32-byte output, computed incrementally, with or without a key. Its state is wiped after use.
 package struct Blake2b: ~Copyable {
-    /// The C type is opaque to Swift; this memory has its size and alignment.
+    /// The C type is opaque to Swift; this memory has that type's size and alignment.
     private let memory: UnsafeMutableRawPointer
     private static let size = crypto_generichash_blake2b_statebytes()
     private var state: OpaquePointer { OpaquePointer(memory) }
@@ -106,7 +106,7 @@ extension Secret {
         }
     }
 
-    /// Returns `derive(self, label, x)` as a MAC, for `x` of 32 bytes.
+    /// Returns `derive(self, label, x)` as a MAC, for an `x` of 32 bytes.
     package borrowing func mac(_ label: StaticString, _ x: Bytes32) -> Bytes32 {
         Swift.withUnsafeBytes(of: x.words) { mac(label, $0) }
     }

@@ -6,8 +6,8 @@ package enum KeyFileFormat {
     private static let version = Array("VAULTFMT-KEY-1-".utf8)
     package static let size = 89
 
-    /// Returns whether the content starts with the marker of a generated key file; if so, it must have this form
-    ///
+    /// Returns whether the content starts with the marker of a generated key file. Content that does must have this
+    /// form.
     package static func isGenerated(_ content: borrowing Secret) -> Bool {
         content.withUnsafeBytes { $0.count >= marker.count && $0[..<marker.count].elementsEqual(marker) }
     }

@@ -8,14 +8,14 @@ package struct VaultKeys: ~Copyable, Sendable {
     /// The owners' public key from a scoped slot's payload; nil for an owner, who derives it instead.
     private let statedPublicKey: Bytes32?
 
-    /// Derives the keys of a holder of the vault key.
+    /// Derives the keys available to a holder of the vault key.
     package init(vaultKey: consuming Secret, epoch: Bytes32) {
         index = vaultKey.derive(Label.index, epoch.bytes)
         owner = OwnerKeys(vaultKey: vaultKey, epoch: epoch)
         statedPublicKey = nil
     }
 
-    /// Creates the keys of a holder of a scoped slot's payload.
+    /// Creates the keys available to the holder of a scoped slot's payload.
     package init(index: consuming Secret, ownersPublicKey: Bytes32) {
         self.index = index
         owner = nil

@@ -45,7 +45,7 @@ package struct Sealing: Sendable {
         }
     }
 
-    /// A record's nonce, for a record whose nonce is drawn before it is sealed.
+    /// A record's nonce, drawn before the record is sealed.
     package struct RecordNonce: Sendable {
         /// The first eight bytes as a big-endian number.
         let start: UInt64

@@ -15,7 +15,7 @@ public struct Secret: ~Copyable, Sendable {
 
     private var start: UnsafeMutableRawPointer { piece.start + first }
 
-    /// Makes a secret of `count` zero bytes.
+    /// Creates a secret of `count` zero bytes.
     public init(count: Int) {
         precondition(count >= 0, "the size of a secret must not be negative")
         guard let piece = SecretMemory.shared.allocate(count) ?? SecretMemory.shared.allocateFromReserve(count) else {
@@ -25,8 +25,8 @@ public struct Secret: ~Copyable, Sendable {
         self.count = count
     }
 
-    /// Makes a secret of `count` zero bytes, or throws `outOfMemory`. Use this for sizes that are determined by a file
-    /// or a caller.
+    /// Creates a secret of `count` zero bytes, or throws `outOfMemory`. Use this for sizes that are determined by a
+    /// file or a caller.
     package init(ifPossible count: Int) throws(CryptoError) {
         precondition(count >= 0, "the size of a secret must not be negative")
         guard let piece = SecretMemory.shared.allocate(count) else { throw .outOfMemory }
@@ -58,7 +58,7 @@ public struct Secret: ~Copyable, Sendable {
         for (index, byte) in text.utf8.enumerated() { start.storeBytes(of: byte, toByteOffset: index, as: UInt8.self) }
     }
 
-    /// Makes a secret of `count` bytes from the system's random number generator.
+    /// Creates a secret of `count` bytes from the system's random number generator.
     public static func random(count: Int) -> Secret {
         let secret = Secret(count: count)
         randombytes_buf(secret.start, count)
@@ -96,7 +96,7 @@ public struct Secret: ~Copyable, Sendable {
     /// Returns a second secret with the first `length` bytes, or all bytes if there are fewer.
     public borrowing func prefix(_ length: Int) -> Secret { slice(0..<min(length, count)) }
 
-    /// Returns a second secret with part of the bytes.
+    /// Returns a second secret with some of the bytes.
     package borrowing func slice(_ range: Range<Int>) -> Secret {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "the range must lie within the secret")
         return Secret(copying: UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count))

@@ -6,7 +6,7 @@ internal import CVaultShim
 final class SecretMemory: Sendable {
     static let shared = SecretMemory()
 
-    /// A piece of memory, wiped when it is freed.
+    /// A piece of memory, which is wiped when it is freed.
     struct Piece: @unchecked Sendable {  // The pointer is owned by the `Secret` that holds the piece.
         let start: UnsafeMutableRawPointer
         let capacity: Int
@@ -32,8 +32,8 @@ final class SecretMemory: Sendable {
         return index < classCount ? index : nil
     }
 
-    /// Each allocation uses four of the memory mappings that a process may have (65,530 by default); some are left for
-    /// the rest of the program.
+    /// Each allocation uses four of the memory mappings that a process may have (65,530 by default). This limit leaves
+    /// some of them for the rest of the program.
     private static let mostAllocations = 12_288
 
     // Accessed only within `withState`: Swift's own mutex does not survive a fork.
@@ -98,7 +98,7 @@ final class SecretMemory: Sendable {
     }
 
     private func large(_ count: Int) -> Piece? {
-        // The capacity must not be that of a size class, because it determines how the piece is freed.
+        // The capacity must not be a size class's capacity, because the capacity determines how the piece is freed.
         let capacity = max(count, Self.slabSize)
         return withState { state in
             guard state.allocations < Self.mostAllocations, let start = map(capacity) else { return nil }
@@ -118,8 +118,8 @@ final class SecretMemory: Sendable {
         }
     }
 
-    /// Returns whether locking the memory failed. `sodium_malloc` locks the memory but does not report failures, so it
-    /// is locked a second time here.
+    /// Returns whether locking the memory failed. `sodium_malloc` locks memory but does not report failures, so the
+    /// memory is locked a second time here.
     private func mlockFailed(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool { sodium_mlock(start, count) != 0 }
 
     private func map(_ count: Int) -> UnsafeMutableRawPointer? {

@@ -59,7 +59,7 @@ package enum Signature {
     }
 
     /// Returns whether the encoding of SB − kA equals R's bytes. libsodium must have accepted the signature, which
-    /// ensures that the public key A is a point that does not have small order.
+    /// ensures that the public key A is a point whose order is not small.
     ///
     /// libsodium multiplies only points of prime order. 8A is such a point, and kA = ⌊k/8⌋(8A) + (k mod 8)A.
     package static func satisfiesEquation(_ signature: [UInt8], of message: [UInt8], under publicKey: Bytes32) -> Bool {

@@ -3,12 +3,12 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// The contents of a file with the remembered state for one place of a vault: the anchor, and the changes that the user
+/// The contents of a file with the remembered state of a vault at one path: the anchor, and the changes that the user
 /// dropped there.
 ///
 /// A checksum detects damage: otherwise, a damaged row would make an intact vault look forked.
 enum AnchorFile {
-    /// The maximum length in bytes; it has room for the maximum number of rows and as many dropped changes.
+    /// The maximum length in bytes; this is enough for the maximum number of rows and as many dropped changes.
     static let longest = 1 << 24
     private static let magic: [UInt8] = Array("vfmtANC1".utf8)
     private static let rowSize = 16

@@ -20,7 +20,7 @@ extension Machine {
     /// The state remembered for the backup's own place is ignored, because it may be from before a rotation. The backup
     /// may be older or from another branch.
     ///
-    /// Throws `foreignOwner` if the place contained another vault, or a vault of other owners; `memoryDamaged`, `io`.
+    /// Throws `foreignOwner` if the place contained another vault, or a vault with other owners; `memoryDamaged`, `io`.
     package func checkBackup(_ backup: Vault, for path: String) throws(VaultError) {
         let path = try place.fileSystem.resolve(path)
         let (known, isFirst) = try seen(backup.id, at: path)
@@ -38,7 +38,7 @@ extension Machine {
         }
     }
 
-    /// Returns the remembered states of a vault for a place or, if there are none, the newest one for any place.
+    /// Returns the remembered states of a vault for a place or, if there are none, its newest state for any place.
     private func seen(
         _ vault: VaultID, at path: String
     ) throws(VaultError) -> (states: [RememberedState], isFirst: Bool) {

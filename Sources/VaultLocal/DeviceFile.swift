@@ -31,7 +31,7 @@ package struct DeviceFile: Sendable {
         }
     }
 
-    /// Reads the device, creating it with a notice if it does not exist.
+    /// Reads the device; if there is none, creates one and issues a notice.
     package func loadOrCreate() throws(VaultError) -> Device {
         if let device = try load() { return device }
         let device = Device.random()

@@ -3,7 +3,8 @@ package import VaultFmt
 
 /// Environment variables.
 package enum Environment {
-    /// Returns a variable's value, or nil if it is not set. Never used for secrets, because a `String` is not wiped.
+    /// Returns a variable's value, or nil if it is not set. This is never used for secrets, because a `String` is not
+    /// wiped.
     package static func value(_ name: String) -> String? {
         guard let value = getenv(name) else { return nil }
         return String(cString: value)

@@ -14,7 +14,8 @@ package enum FactorInput {
         withoutLineEnd(try file(path, what: "passphrase file", limit: longestPassphrase))
     }
 
-    /// Reads a passphrase from an open descriptor and closes it, so no program started later can read it again.
+    /// Reads a passphrase from an open descriptor, and closes the descriptor, so no program started later can read it
+    /// again.
     package static func passphrase(descriptor: Int32) throws(VaultError) -> Secret {
         withoutLineEnd(try spent(descriptor, name: "descriptor \(descriptor)", limit: longestPassphrase))
     }
@@ -78,7 +79,7 @@ package enum FactorInput {
         close(null)
     }
 
-    /// Prevents programs started later from inheriting a descriptor, unless it is a standard descriptor.
+    /// Prevents programs started later from inheriting a descriptor, unless the descriptor is a standard one.
     package static func closeOnExec(_ descriptor: Int32) {
         if descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     }

@@ -25,7 +25,7 @@ package struct GivenFactors: ~Copyable {
             passphrase: passphrase?.copy(), keyFile: keyFile?.copy(), rawKey: rawKey?.copy(), external: external)
     }
 
-    /// Copies only those of the given factors that a slot requires.
+    /// Copies only the given factors that a slot requires.
     package init(_ given: borrowing GivenFactors, only kinds: FactorKinds) {
         passphrase = kinds.contains(.passphrase) ? given.passphrase?.copy() : nil
         keyFile = kinds.isDisjoint(with: [.generatedKeyFile, .otherKeyFile]) ? nil : given.keyFile?.copy()

@@ -23,7 +23,7 @@ enum KernelKeyring {
 
     private static func description(_ vault: VaultID) -> String { prefix + vault.description }
 
-    /// Stores a key, and the path of the file that was unlocked with it.
+    /// Stores a key, together with the path of the file that was unlocked with the key.
     static func keep(_ key: borrowing KeptKey, vault: VaultID, path: String, seconds: UInt32) throws(VaultError) {
         let path = path.utf8.count <= longestPath ? Array(path.utf8) : []
         var payload = Secret(count: fixedSize + path.count)
@@ -42,7 +42,7 @@ enum KernelKeyring {
         guard result >= 0 else { throw failure(result) }
     }
 
-    /// Returns the key stored for a vault; nil if there is none or it has expired.
+    /// Returns the key stored for a vault; nil if there is no key or it has expired.
     static func find(vault: VaultID) throws(VaultError) -> KeptKey? {
         let entry = try read { payload in vault_key_find(description(vault), payload.baseAddress, payload.count) }
         switch consume entry {
@@ -51,8 +51,8 @@ enum KernelKeyring {
         }
     }
 
-    /// Returns the time at which a vault's key expires, in seconds since 1970; nil if there is no key, or if it belongs
-    /// to another slot.
+    /// Returns the time at which a vault's key expires, in seconds since 1970; nil if there is no key, or if the key
+    /// belongs to another slot.
     static func end(vault: VaultID, slot: Bytes16? = nil) throws(VaultError) -> UInt64? {
         let entry = try read { payload in vault_key_find(description(vault), payload.baseAddress, payload.count) }
         switch consume entry {

@@ -18,7 +18,7 @@ public struct Machine: Sendable {
     /// The replica ids that this machine uses for changes.
     let replicas: ReplicaFiles
 
-    /// Makes a machine from the environment.
+    /// Creates a machine from the environment.
     /// - Parameter notices: Called with messages for the user, on the thread of the call that causes them; the function
     ///   must not use the vault of that call.
     /// - Throws: `invalidArgument` if the home folder is unknown.
@@ -26,7 +26,7 @@ public struct Machine: Sendable {
         self.init(try Places(), notices: notices)
     }
 
-    /// Makes a machine with the given places, independent of the environment.
+    /// Creates a machine with the given places, independent of the environment.
     public init(_ places: Places, notices: @escaping @Sendable (Notice) -> Void) {
         self.init(places, place: Store.Place(), notices: notices)
     }
@@ -85,15 +85,15 @@ public struct Machine: Sendable {
         return try file.isLockedByAnother() ? file.lockHolder() ?? "another process" : nil
     }
 
-    /// Makes the parent folder of a path, and the folders above it, with mode 0700. Nothing is created in another
+    /// Creates the parent folder of a path, and the folders above it, with mode 0700. Nothing is created in another
     /// user's folder.
     package func makeFolder(of path: String) throws(VaultError) {
         try files.makeFolder(Places.parent(of: path))
         try files.requireOwn(Places.parent(of: path))
     }
 
-    /// Creates a file with mode 0600, which appears under its name only when it is complete. If the file exists,
-    /// returns false and does not change it.
+    /// Creates a file with mode 0600, which appears under its name only when the file is complete. If the file already
+    /// exists, returns false and does not change it.
     package func createPrivate(_ path: String, what: String, _ contents: borrowing Secret) throws(VaultError) -> Bool {
         try makeFolder(of: path)
         return try files.write(path, what: what, contents, replacing: false)
@@ -111,10 +111,10 @@ public struct Machine: Sendable {
         try FileAttributes.copy(from: old, oldPath, to: new, newPath)
     }
 
-    /// Removes the temporary files of killed writers next to a path. Those of running writers are locked and are not
-    /// removed.
+    /// Removes the temporary files of killed writers next to a path. Running writers' temporary files are locked and
+    /// are not removed.
     package static func sweep(beside path: String) {
-        // If the folder cannot be listed, a later write to it reports the error.
+        // If the folder cannot be listed, a later write to the folder reports the error.
         do throws(VaultError) { try Temporary.removeStale(beside: path, RealFileSystem()) } catch {}
     }
 
@@ -155,7 +155,7 @@ public struct Machine: Sendable {
     }
 
     /// Opens a vault with the factors of one of its slots. If the options contain no device, this machine's device is
-    /// used, if it has one.
+    /// used, if there is one.
     ///
     /// Throws the same errors as `Vault.open`, and `memoryDamaged` or `io` if the remembered state cannot be read. If
     /// the vault does not continue the remembered state, throws `rolledBack`, `forked` or
@@ -169,13 +169,14 @@ public struct Machine: Sendable {
         return vault
     }
 
-    /// Opens an unlocked vault; returns nil if it is not unlocked. Throws `noKernelKeyring`, and the same errors as
-    /// `open` except `noSlotOpens` and `kdfLimit`.
+    /// Opens a vault with the key that keeps it unlocked; returns nil if no key is kept. Throws `noKernelKeyring`, and
+    /// the same errors as `open` except `noSlotOpens` and `kdfLimit`.
     public func openUnlocked(_ path: String, options: consuming OpenOptions = .init()) throws(VaultError) -> Vault? {
         try openUnlocked(path, options: withDevice(options), place: watched)
     }
 
-    /// Opens an unlocked vault with the options' device and the place's memory; returns nil if it is not unlocked.
+    /// Opens a vault with the key that keeps it unlocked, the options' device and the place's memory; returns nil if no
+    /// key is kept.
     package func openUnlocked(_ path: String, options: consuming OpenOptions, place: Store.Place) throws(VaultError)
         -> Vault?
     {
@@ -228,15 +229,15 @@ public struct Machine: Sendable {
 
     // MARK: remembering
 
-    /// Returns the state that is remembered for the place of a vault, as seen by an owner or by the holder of a scoped
-    /// slot; nil if there is none. Throws `memoryDamaged`, `io`.
+    /// Returns the state that is remembered for a vault's place, as seen by an owner or by the holder of a scoped slot;
+    /// nil if there is none. Throws `memoryDamaged`, `io`.
     public func remembered(
         _ vault: VaultID, at path: String, asOwner isOwner: Bool = true
     ) throws(VaultError) -> RememberedState? {
         try memory.state(of: vault, at: try place.fileSystem.resolve(path), isOwner: isOwner)
     }
 
-    /// Returns the newest state that is remembered for any place of a vault; nil if there is none. Throws
+    /// Returns the newest state of a vault that is remembered for any place; nil if there is none. Throws
     /// `memoryDamaged`, `io`.
     public func remembered(_ vault: VaultID, asOwner isOwner: Bool = true) throws(VaultError) -> RememberedState? {
         try memory.remembered.newest(vault, isOwner: isOwner)
@@ -248,13 +249,13 @@ public struct Machine: Sendable {
         let admit = try vault.withStore { (store) throws(VaultError) in
             try memory.watch.recall(store.vault, store.path)
         }
-        // Other processes may have changed the vault and remembered the result since it was read.
+        // Other processes may have changed the vault, and remembered the result, since the vault was read.
         try vault.refresh()
         try vault.withStore { (store) throws(VaultError) in _ = try admit(store.watched) }
     }
 
-    /// Remembers the current state of a vault for its place, replacing the state remembered before. Open the vault with
-    /// `Vault.open` and examine it before you accept it. Remembered changes that this state lacks are recorded as
+    /// Remembers the current state of a vault at its path, replacing the previously remembered state. Open the vault
+    /// with `Vault.open` and examine it before you accept it. Remembered changes that this state lacks are recorded as
     /// dropped: copies that contain them are refused until the user requests these changes.
     ///
     /// Throws `io` or `outcomeUnknown` if the state cannot be stored. A vault opened with a scoped slot cannot be
@@ -263,8 +264,8 @@ public struct Machine: Sendable {
         try vault.withStore { (store) throws(VaultError) in try memory.accept(store.watched) }
     }
 
-    /// Checks another copy of a vault before it is merged into the vault: changes that the user dropped with
-    /// ``accept(_:)`` are refused unless the user requests them.
+    /// Checks another copy of a vault before it is merged: changes that the user dropped with ``accept(_:)`` are
+    /// refused unless the user requests them.
     ///
     /// - Parameters:
     ///   - other: The other copy, opened by an owner.
@@ -279,12 +280,12 @@ public struct Machine: Sendable {
         try memory.admit(seen, into: place ?? vault.path, takesDropped: takesDropped)
     }
 
-    /// Merges another copy of a vault into it, after ``checkMerge(of:into:takesDropped:at:)``.
+    /// Merges another copy of a vault into the vault, after ``checkMerge(of:into:takesDropped:at:)``.
     ///
     /// - Parameters:
     ///   - other: The other copy, opened by an owner; it is only read.
     ///   - vault: The vault, opened by an owner for writing unless nothing is to be written.
-    ///   - options: The options of the merge.
+    ///   - options: The merge options.
     ///   - takesDropped: Whether changes that the user dropped on this machine may be merged. A dry run does not change
     ///     the remembered state.
     ///   - place: As for `checkMerge`.

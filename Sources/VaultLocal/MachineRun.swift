@@ -20,8 +20,8 @@ struct MachineRun: Equatable, Sendable {
 
     /// Returns the current run; nil if the system does not provide the necessary information.
     ///
-    /// Throws `io` if there are not enough descriptors or memory to determine it: otherwise, the run would seem to be a
-    /// different one.
+    /// Throws `io` if there are not enough descriptors or memory to determine the run, which would otherwise seem to be
+    /// a different one.
     static func current() throws(VaultError) -> MachineRun? {
         // Containers often have no machine id; they are distinguished by boot and mount namespace.
         var machine = try line(of: "/etc/machine-id")
@@ -46,7 +46,7 @@ struct MachineRun: Equatable, Sendable {
 
     private static let longest = 256
 
-    /// Returns a file's only line; nil if it cannot be read or is empty.
+    /// Returns a file's only line; nil if the file cannot be read or the line is empty.
     private static func line(of path: String) throws(VaultError) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { return try absent(path) }

@@ -3,7 +3,7 @@ package import VaultFmt
 package import VaultStore
 
 /// The states of vaults that this machine remembers, stored in `anchors` in its state folder: for each place, the
-/// newest one seen as an owner and the newest one seen with a scoped slot (section 7.2). They make it possible to
+/// newest state seen as an owner and the newest state seen with a scoped slot (section 7.2). They make it possible to
 /// detect that the file was replaced with an older copy, another branch, or a different vault.
 ///
 /// The scoped entry restricts an owner only by the owners' public key; the owner's entry also restricts opening with a
@@ -29,16 +29,17 @@ package struct Memory: Sendable {
                 let recalled = try recall(VaultID(vault), path)
                 return { (watched) throws(VaultError) in try admit(watched, recalled) }
             },
-            committed: { watched in
+            committed: { (watched, isCopy) in
                 record(watched)
-                noteOwn(watched)
+                // The newest change of a copy that a merge takes over can be another machine's.
+                if !isCopy { noteOwn(watched) }
             })
     }
 
     // MARK: comparing
 
-    /// Returns the state of a vault that is remembered for a place, as seen by an owner or by the holder of a scoped
-    /// slot. Throws `memoryDamaged`, `io`.
+    /// Returns the remembered state of a vault at a path, as seen by an owner or by the holder of a scoped slot. Throws
+    /// `memoryDamaged`, `io`.
     package func state(of vault: VaultID, at path: String, isOwner: Bool) throws(VaultError) -> RememberedState? {
         try remembered.read(vault, at: path, isOwner: isOwner)
     }
@@ -49,8 +50,8 @@ package struct Memory: Sendable {
         )
     }
 
-    /// Refuses a state that does not continue the remembered one, and remembers one that does. Returns true if it was
-    /// compared with a remembered state.
+    /// Remembers a state that continues the remembered one, and refuses any other. Returns true if the state was
+    /// compared with a remembered one.
     private func admit(_ watched: WatchedState, _ recalled: Recalled) throws(VaultError) -> Bool {
         if !watched.isOwner, let owner = recalled.owner {
             _ = try owner.judge(watched)
@@ -81,7 +82,7 @@ package struct Memory: Sendable {
         }
         let same = try remembered.newest(vault, isOwner: watched.isOwner)
         if let same {
-            // Check this only now: another process that saw the vault first may have changed it in the meantime.
+            // Check this only now: another process that saw the vault first may have changed the vault in the meantime.
             _ = try isNewer(watched, than: same)
             try same.refuseDropped(watched)
         }
@@ -108,8 +109,8 @@ package struct Memory: Sendable {
 
     // MARK: remembering
 
-    /// Stores a state that was compared with an entry. If it cannot be stored, issues a notice and returns false.
-    /// Throws only if another process has meanwhile remembered a state that this one does not continue.
+    /// Stores a state that was compared with an entry. If the state cannot be stored, issues a notice and returns
+    /// false. Throws only if another process has meanwhile remembered a state that this one does not continue.
     ///
     /// `dropped`: changes that were dropped elsewhere and are not in the state.
     private func remember(
@@ -132,8 +133,8 @@ package struct Memory: Sendable {
         }
     }
 
-    /// Returns whether a state is newer than one that another process has remembered in the meantime. Throws if it is
-    /// older, unless the file has also changed since.
+    /// Returns whether a state is newer than one that another process has remembered in the meantime. Throws if the
+    /// state is older, unless the file has also changed since.
     private func isNewer(_ watched: WatchedState, than now: RememberedState) throws(VaultError) -> Bool {
         do throws(VaultError) { return try now.judge(watched) == .newer } catch {
             guard error.code == .rolledBack, try watched.isContinued(by: now.point) else { throw error }
@@ -174,7 +175,7 @@ package struct Memory: Sendable {
     /// are recorded as dropped. If an owner accepts the state, the place's entry for scoped slots is removed if it
     /// belongs to another branch.
     ///
-    /// Throws `io` or `outcomeUnknown` if it cannot be stored and, for a scoped slot, the errors of
+    /// Throws `io` or `outcomeUnknown` if the state cannot be stored and, for a scoped slot, the errors of
     /// ``RememberedState/judge(_:)`` for the owner's entry.
     package func accept(_ watched: WatchedState) throws(VaultError) {
         let vault = VaultID(watched.vault)
@@ -194,7 +195,7 @@ package struct Memory: Sendable {
         }
     }
 
-    /// Returns the entry of a state's place and role; nil if there is none or it is damaged.
+    /// Returns the entry for a state's place and role; nil if there is no entry or it is damaged.
     private func soundEntry(of watched: WatchedState) throws(VaultError) -> RememberedState? {
         do throws(VaultError) { return try entry(of: watched) } catch {
             guard error.code == .memoryDamaged else { throw error }
@@ -241,7 +242,7 @@ package struct Memory: Sendable {
         }
     }
 
-    /// Notifies the user if another machine makes changes under an id of this one (section 7.5).
+    /// Notifies the user if another machine makes changes under one of this machine's ids (section 7.5).
     private func nameSplitIDs(_ watched: WatchedState) {
         do throws(VaultError) {
             let vector = try watched.point().vector

@@ -11,7 +11,7 @@ struct OwnCommits {
     struct Entry: Equatable {
         var generation: UInt64
         var chain: Bytes32
-        /// For an undo or a redo, the generation whose items it restored; 0 for any other change.
+        /// For an undo or a redo, the generation whose items were restored; 0 for any other change.
         var target: UInt64 = 0
         /// For an undo or a redo, the generation of the last other change, which a redo cannot go beyond.
         var origin: UInt64 = 0

@@ -15,8 +15,8 @@ public struct Places: Sendable, Hashable {
     public let generatedKeyFile: String
     /// The folder for all data that this machine remembers: `vaultfmt` in `XDG_STATE_HOME`.
     public let stateFolder: String
-    /// The file for detecting that this machine's memory was restored from a snapshot while it ran: `vaultfmt-UID` in
-    /// `/dev/shm`. Nil for none.
+    /// The file for detecting that this machine's memory was restored from a snapshot while the machine was running:
+    /// `vaultfmt-UID` in `/dev/shm`. Nil if there is none.
     public let witnessFile: String?
 
     /// Determines the places from the environment. Throws `invalidArgument` if the home folder is unknown.
@@ -31,7 +31,7 @@ public struct Places: Sendable, Hashable {
         witnessFile = Self.systemWitnessFile
     }
 
-    /// Makes places that do not depend on the environment.
+    /// Creates places that do not depend on the environment.
     public init(
         vault: String, generatedKeyFile: String, stateFolder: String, witnessFile: String? = Places.systemWitnessFile
     ) {
@@ -52,8 +52,8 @@ public struct Places: Sendable, Hashable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Returns a path without symbolic links, whether or not there is a file; nil if its folder cannot be found, or if
-    /// it is a dangling link.
+    /// Returns a path without symbolic links, whether or not there is a file; nil if the path's folder cannot be found,
+    /// or if the path is a dangling link.
     package static func resolved(_ path: String) -> String? {
         do throws(VaultError) {
             let resolved = try RealFileSystem().resolve(path)

@@ -13,8 +13,8 @@ struct PrivateFiles: Sendable {
 
     private var fileSystem: any FileSystem { place.fileSystem }
 
-    /// Reads a file; returns nil if it does not exist.
-    /// - Throws: `memoryDamaged` if it is not a regular file or is longer than `limit` bytes; `io`, with the file's
+    /// Reads a file; returns nil if the file does not exist.
+    /// - Throws: `memoryDamaged` if the file is not regular or is longer than `limit` bytes; `io`, with the file's
     ///   owner if that may be the cause.
     func read(_ path: String, what: String, limit: Int) throws(VaultError) -> Secret? {
         do throws(VaultError) {
@@ -51,7 +51,7 @@ struct PrivateFiles: Sendable {
         }
     }
 
-    /// Opens a file that will be changed in place; throws `noSuchFile` if it does not exist.
+    /// Opens a file that will be changed in place; throws `noSuchFile` if the file does not exist.
     func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
         try fileSystem.openOwn(path, writable: writable)
     }
@@ -102,7 +102,7 @@ struct PrivateFiles: Sendable {
         return true
     }
 
-    /// Makes a folder and the folders above it; throws `io` if that would leave this user's files in another user's
+    /// Creates a folder and the folders above it; throws `io` if this would put the user's files in another user's
     /// folder.
     func makeFolder(_ path: String) throws(VaultError) {
         var missing: [String] = []
@@ -121,7 +121,7 @@ struct PrivateFiles: Sendable {
     /// Makes the entry of a new folder durable.
     private func syncEntry(of folder: String) throws(VaultError) {
         do throws(VaultError) { try fileSystem.syncDirectory(of: folder) } catch {
-            // The parent folder may be writable but not readable for this user, who then cannot sync it.
+            // The parent folder may be writable but not readable for this user, who then cannot sync the folder.
             guard error.code != .outcomeUnknown else { throw error }
         }
     }
@@ -165,7 +165,7 @@ struct PrivateFiles: Sendable {
             guard error.code == .noSuchFile else { throw explained(error, path) }
         }
         do throws(VaultError) { return try fileSystem.create(path) } catch {
-            // Another process created it first.
+            // Another process created the file first.
             guard error.code == .fileExists else { throw error }
         }
         return try fileSystem.openOwn(path, writable: true)

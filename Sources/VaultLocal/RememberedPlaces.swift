@@ -10,7 +10,8 @@ struct RememberedPlaces: Sendable {
     let folder: String
 
     private static let what = "remembered state"
-    /// If more than this number of remembered places of a vault no longer have a file, their entries are removed.
+    /// If the files of more than this number of a vault's remembered places are gone, the entries of those places are
+    /// removed.
     private static let mostGone = 32
 
     static func role(_ isOwner: Bool) -> String { isOwner ? "owner" : "scoped" }
@@ -28,7 +29,7 @@ struct RememberedPlaces: Sendable {
     /// The place of a vault whose file was replaced by another vault: the file may have been moved or deleted.
     private static let nowhere = ""
 
-    /// Reads the state that is remembered for a place; nil if there is none. Throws `memoryDamaged`, `io`.
+    /// Reads the remembered state of a vault at a path; nil if there is none. Throws `memoryDamaged`, `io`.
     func read(_ vault: VaultID, at path: String, isOwner: Bool) throws(VaultError) -> RememberedState? {
         let file = file(vault, at: path, isOwner: isOwner)
         guard let state = try read(file) else { return nil }
@@ -46,13 +47,13 @@ struct RememberedPlaces: Sendable {
         VaultError(.memoryDamaged, "the \(what) \(TerminalText.path(file)) is damaged")
     }
 
-    /// Returns the newest state that is remembered for any place of a vault; nil if there is none. Throws
+    /// Returns the newest remembered state of a vault, at any path; nil if there is none. Throws
     /// `memoryDamaged`, `io`.
     func newest(_ vault: VaultID, isOwner: Bool) throws(VaultError) -> RememberedState? {
         try all(vault, isOwner: isOwner).max { $0.isOlder(than: $1) }
     }
 
-    /// Returns another vault that is remembered for a place; nil if there is none. Throws `memoryDamaged`, `io`.
+    /// Returns the remembered state of a different vault at a path; nil if there is none. Throws `memoryDamaged`, `io`.
     func other(than vault: VaultID, at path: String) throws(VaultError) -> RememberedState? {
         for isOwner in [true, false] {
             if let other = try others(than: vault, at: path, isOwner: isOwner).first { return other }
@@ -77,7 +78,7 @@ struct RememberedPlaces: Sendable {
 
     private func names() throws(VaultError) -> [String] {
         do throws(VaultError) { return try files.names(in: folder) } catch {
-            // Without a folder, there are no remembered states. Another process may have created it since.
+            // Without a folder, there are no remembered states. Another process may have created the folder since.
             guard error.code != .noSuchFile, files.exists(folder) else { return [] }
             throw error
         }
@@ -89,7 +90,7 @@ struct RememberedPlaces: Sendable {
         var states: [RememberedState] = []
         for name in names
         where name.utf8.count == form && name.hasPrefix("\(vault).") && name.hasSuffix(".\(Self.role(isOwner))") {
-            // Another process may have removed it in the meantime.
+            // Another process may have removed the file in the meantime.
             if let state = try read("\(folder)/\(name)") { states.append(state) }
         }
         return states
@@ -105,8 +106,8 @@ struct RememberedPlaces: Sendable {
         if isNew { tidy(state.vault, isOwner: isOwner) }
     }
 
-    /// Removes this place from the entries of other vaults. Their states are still remembered, because their files may
-    /// have been moved.
+    /// Removes this place from the entries of other vaults. The states of those vaults are still remembered, because
+    /// their files may have been moved.
     private func displace(from path: String, by vault: VaultID) throws(VaultError) {
         guard path != Self.nowhere else { return }
         for isOwner in [true, false] {
@@ -136,8 +137,8 @@ struct RememberedPlaces: Sendable {
         try files.remove(file(vault, at: path, isOwner: isOwner))
     }
 
-    /// Removes the entries of places whose files no longer exist, if there are many of them. The newest state is always
-    /// kept.
+    /// Removes the entries of places whose files no longer exist, if there are many such entries. The newest state is
+    /// always kept.
     private func tidy(_ vault: VaultID, isOwner: Bool) {
         // Entries that cannot be removed only take up space.
         do throws(VaultError) {

@@ -19,7 +19,7 @@ public struct RememberedState: Sendable {
         self.dropped = dropped
     }
 
-    /// The state, including the owners' public key under which it was seen.
+    /// The state, including the owners' public key under which the state was seen.
     public var anchor: Anchor { Anchor(vault: vault, point: point) }
 }
 
@@ -118,10 +118,10 @@ extension RememberedState {
         guard !returned.isEmpty else { return }
         throw VaultError(
             .forked,
-            "the vault has changes that were dropped on this machine when another state of it was accepted")
+            "the vault has changes that were dropped on this machine when a different state was accepted")
     }
 
-    /// Returns " in" and the file in which the state was seen, if it is a different file.
+    /// Returns " in" and the file in which the state was seen, if that is a different file.
     private func elsewhere(than watched: WatchedState) -> String {
         path.isEmpty || watched.path.utf8.elementsEqual(path.utf8) ? "" : " in \(TerminalText.path(path))"
     }

@@ -9,7 +9,7 @@ final class ReplicaFiles: Sendable {
     private let folder: String
     private let witness: ReplicaWitness?
     private let run: @Sendable () throws(VaultError) -> MachineRun?
-    /// The contents that were read so far, by vault; files only grow.
+    /// The contents read so far, by vault; files only grow.
     private let known = Guarded<[Bytes16: Known]>([:])
     /// The ids of this process, which are not stored in a file.
     let claimedByProcess = Guarded<Set<UInt64>>([])
@@ -72,7 +72,7 @@ final class ReplicaFiles: Sendable {
         }
     }
 
-    /// Records the last revision of a claimed change. It must be called before the commit is written.
+    /// Records the last revision of a claimed change. This must be called before the commit is written.
     /// - Throws: `memoryDamaged`, `io`, `noSpace`, `busy`.
     func note(_ vault: Bytes16, _ id: UInt64, revision: UInt64) throws(VaultError) {
         try end(vault, .init(kind: .note, id: id, revision: revision))
@@ -94,12 +94,12 @@ final class ReplicaFiles: Sendable {
     }
 
     private static let runEnded = VaultError(
-        .busy, "the machine's clock was set, or its memory of replica ids replaced, during this change: try again")
+        .busy, "the machine's clock or its record of replica ids was changed during this operation: try again")
 
     // MARK: two writers
 
-    /// Finds the ids of this machine that another writer also uses: the state's row is a revision that this machine
-    /// never made (section 7.5). Such ids are not used again.
+    /// Finds the ids of this machine that another writer also uses: for such an id, the state's row has a revision that
+    /// this machine never made (section 7.5). Such ids are not used again.
     ///
     /// - Parameters:
     ///   - vault: The vault.
@@ -139,7 +139,7 @@ final class ReplicaFiles: Sendable {
             }
             try files.lock(file, path)
             defer { file.unlock() }
-            // While this process waited, another one may have begun a new file.
+            // While this process waited, another process may have begun a new file.
             let identity = try file.identity()
             guard try files.identity(path)?.isSameFile(as: identity) == true else { continue }
             var opened = try read(file, path, identity, vault)
@@ -178,7 +178,7 @@ final class ReplicaFiles: Sendable {
         return times.modified == times.changed && Self.isAt(opened.log.last, times)
     }
 
-    /// Returns whether the witness recorded more entries of the file, or another file at the same path.
+    /// Returns whether the witness recorded more entries for the file, or another file at the same path.
     private func isPutBack(_ opened: Opened) -> Bool {
         // Another process may have changed the file while this one waited for the lock.
         guard let seen = opened.table?.entry(of: opened.path) else { return false }
@@ -195,7 +195,7 @@ final class ReplicaFiles: Sendable {
 
     private var now: UInt64 { UInt64(clamping: files.place.fileSystem.now()) }
 
-    /// Creates a file of this run. Its head is durable before the file is renamed into place.
+    /// Creates a file for this run. Its head is durable before the file is renamed into place.
     private func make(
         _ path: String, _ vault: Bytes16, _ run: MachineRun, greatest: UInt64, replacing: Bool,
         _ table: ReplicaWitness.Table?
@@ -236,7 +236,8 @@ final class ReplicaFiles: Sendable {
         throw Self.damaged(path, "its entries have been altered")
     }
 
-    /// Reads the entries that were added; returns nil if they are damaged, unless a power failure may have lost them.
+    /// Reads the entries that were added; returns nil if they are damaged, unless a power failure may have lost
+    /// entries.
     private func reading(_ opened: Opened, to size: UInt64) throws(VaultError) -> Opened? {
         var opened = opened
         let start = UInt64(ReplicaLog.headSize + opened.log.count * ReplicaLog.entrySize)

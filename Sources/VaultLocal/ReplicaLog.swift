@@ -21,7 +21,7 @@ struct ReplicaLog {
     /// One entry of the file.
     struct Entry: Equatable {
         enum Kind: UInt64 {
-            /// A change under the id begins. Other writers do not use the id until it ends.
+            /// A change under the id begins. Other writers do not use the id until the change ends.
             case claim = 1
             /// The claimed change is about to be committed; the entry contains its last revision.
             case note = 2
@@ -34,7 +34,7 @@ struct ReplicaLog {
         let kind: Kind
         let id: UInt64
         var revision: UInt64 = 0
-        /// The time at which it was appended, in milliseconds since 1970.
+        /// The time at which the entry was appended, in milliseconds since 1970.
         var time: UInt64 = 0
     }
 
@@ -47,7 +47,7 @@ struct ReplicaLog {
         let inode: UInt64
         /// The greatest known revision that this machine made before this run.
         let greatest: UInt64
-        /// True if the file system updates the file's times when it is written.
+        /// True if the file system updates the file's times when the file is written.
         var hasTimes = false
     }
 
@@ -79,7 +79,8 @@ struct ReplicaLog {
 
     var isFull: Bool { count >= Self.mostEntries }
 
-    /// Returns whether the id can be continued on a state whose row for it is this revision (0 if it has none).
+    /// Returns whether the id can be continued on a state whose row for the id has this revision (0 if there is no
+    /// row).
     func canContinue(_ id: UInt64, from row: UInt64) -> Bool {
         guard let replica = replicas[id], !replica.isClaimed, !replica.isSplit else { return false }
         return replica.last == row && replica.made.count < Self.mostRevisions
@@ -134,10 +135,10 @@ extension ReplicaLog {
         return out
     }
 
-    /// The hash that protects a head, and binds each entry to it; it is not secret.
+    /// The hash that protects a head, and binds each entry to the head; the hash is not secret.
     private static func seal(of bytes: [UInt8]) -> Bytes32 { bytes.withUnsafeBytes { Blake2b.hash($0) } }
 
-    /// Reads a head; returns nil if it is damaged.
+    /// Reads a head; returns nil if the head is damaged.
     init?(head bytes: [UInt8]) {
         guard bytes.count == Self.headSize, Array(bytes.prefix(Self.magic.count)) == Self.magic else { return nil }
         let span = bytes.span
@@ -173,7 +174,7 @@ extension ReplicaLog {
         return hash.finish().words.0
     }
 
-    /// Reads the entries that follow those already read; returns false at the first one that is damaged.
+    /// Reads the entries that follow those already read; returns false at the first damaged entry.
     mutating func read(_ bytes: [UInt8]) -> Bool {
         let span = bytes.span
         var cursor = Cursor(span, at: 0, else: .structureInvalid)

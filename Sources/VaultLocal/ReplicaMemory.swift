@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The interface of the replica ids for stores.
+/// The interface through which stores use the replica ids.
 extension ReplicaFiles: ReplicaMemory {
     /// Chooses and claims an id. If the current run cannot be determined, or the memory cannot be written, ids of this
     /// process are used.

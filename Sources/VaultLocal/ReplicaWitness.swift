@@ -3,14 +3,14 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultStore
 
-/// The progress of this machine's replica id files, recorded in a file that disk snapshots do not contain: it is in
-/// memory, and disappears after a reboot or after the user's last session (section 7.5).
+/// The progress of this machine's replica id files, recorded in a file that disk snapshots do not contain: the file is
+/// in memory, and disappears after a reboot or after the user's last session (section 7.5).
 ///
 /// If a file system is restored from a snapshot while the machine runs, the old replica id files return with the same
 /// inodes and times. Without a witness, ids would be continued from that point, although they have advanced since.
 ///
-/// The file is a table of fixed size for all of a user's vaults. It is neither secret nor complete: if two replica id
-/// files share a place in the table, only the later one is recorded, and errors in reading or writing the table are
+/// The file is a table of fixed size for all of a user's vaults. The table is neither secret nor complete: if two
+/// replica id files share a place in it, only the later one is recorded, and errors in reading or writing the table are
 /// ignored.
 struct ReplicaWitness: Sendable {
     /// The progress of one replica id file.
@@ -36,11 +36,11 @@ struct ReplicaWitness: Sendable {
         do throws(VaultError) {
             if let table = try existing() { return table }
             do throws(VaultError) {
-                // Allocate all of it at once: later changes must not need further memory.
+                // Allocate the whole table at once: later changes must not need further memory.
                 let size = Int(Self.places) * Self.entrySize
                 try fileSystem.create(path).write([UInt8](repeating: 0, count: size), at: 0)
             } catch {
-                // Another process created it first.
+                // Another process created the file first.
                 guard error.code == .fileExists else { throw error }
             }
             return try existing()

@@ -35,8 +35,8 @@ package enum TerminalText {
     }
 
     /// Returns a name in quotes for a message, escaped, and truncated to keep the message readable. A quote in the name
-    /// is escaped, too, because it would look like the end of the name, and what follows it like the message's own
-    /// words.
+    /// is escaped, too, because it would look like the end of the name, and the text after it would look like the
+    /// message's own words.
     package static func quoted(_ text: String, limit: Int = 80) -> String {
         let escaped = escaped(text).unicodeScalars
         var shown = "'"

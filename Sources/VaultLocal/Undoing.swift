@@ -11,14 +11,14 @@ public struct UndoStep: Sendable {
     public let entries: [LogEntry]
     /// The differences between the newest state and the target.
     public let changes: VaultChanges
-    /// True if, as far as this machine knows, it made all of these changes itself.
+    /// True if, as far as this machine knows, this machine made all of these changes.
     public let isMadeHere: Bool
     /// True if the step makes an undone change again.
     let isRedo: Bool
     /// The generation of the vault afterwards, from the user's point of view: the target's own generation or, if the
     /// target is itself an undo, the generation that the undo led to.
     let position: UInt64
-    /// The generation of the last change that was not an undo; a redo cannot go beyond it.
+    /// The generation of the last change that was not an undo; a redo cannot go beyond this generation.
     let origin: UInt64
 }
 
@@ -97,7 +97,7 @@ extension Machine {
     ///   - vault: The vault for which the plan was made.
     /// - Throws: The same errors as `Vault.undo(to:from:)`.
     public func carryOut(_ step: UndoStep, on vault: Vault) throws(VaultError) {
-        // What a merge has left to settle was not there before it, and is not there after its undo.
+        // Values that a merge left to settle did not exist before the merge, and do not exist after it is undone.
         let settles = step.isRedo || step.entries.contains(where: \.isMerge)
         try vault.undo(to: step.target, from: step.now, settles: settles)
         guard vault.state != step.now else { return }
@@ -144,7 +144,7 @@ private struct VisibleStates {
         return log.first { $0.state.generation == generation }
     }
 
-    /// Returns the state before another one; nil if the file does not contain it.
+    /// Returns the state before the given one; nil if the file does not contain that state.
     mutating func before(_ entry: LogEntry) throws(VaultError) -> LogEntry? {
         try read(downTo: entry.state.generation)
         guard let index = log.firstIndex(where: { $0.state == entry.state }), index + 1 < log.count else { return nil }

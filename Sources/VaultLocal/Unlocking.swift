@@ -8,8 +8,8 @@ internal import VaultStore
 /// same user can read it. All of these functions throw `noKernelKeyring` if the system has no such keyring, as in most
 /// containers.
 extension Machine {
-    /// Keeps a vault unlocked for a number of seconds from now, during which `openUnlocked` opens it without factors.
-    /// The period ends early if the slot is found to be removed or changed.
+    /// Keeps a vault unlocked for a number of seconds from now, during which `openUnlocked` opens the vault without
+    /// factors. The period ends early if the slot is found to be removed or changed.
     ///
     /// Throws `locked`, and `invalidArgument` for 0 seconds.
     public static func keepUnlocked(_ vault: Vault, seconds: UInt32) throws(VaultError) {
@@ -19,8 +19,8 @@ extension Machine {
         try KernelKeyring.keep(try vault.keptKey(), vault: vault.id, path: vault.path, seconds: seconds)
     }
 
-    /// Returns the time until which a vault is kept unlocked, in seconds since 1970; nil if it is not kept unlocked.
-    /// This does not open the vault.
+    /// Returns the time until which a vault is kept unlocked, in seconds since 1970; nil if the vault is not kept
+    /// unlocked. This does not open the vault.
     public static func unlockedUntil(_ vault: VaultID) throws(VaultError) -> UInt64? {
         try KernelKeyring.end(vault: vault)
     }
@@ -44,7 +44,7 @@ extension Machine {
     /// Reverses `keepUnlocked` for the vault in this file, and for any vault that was unlocked under this path. Open
     /// handles are not affected.
     ///
-    /// If no vault was unlocked under this path, errors of reading the file are thrown.
+    /// If no vault was unlocked under this path, errors in reading the file are thrown.
     @discardableResult
     public static func lock(_ path: String) throws(VaultError) -> Locked {
         let place = Store.Place()
@@ -71,10 +71,11 @@ extension Machine {
         return count == 0 && KernelKeyring.isApart ? nil : count
     }
 
-    /// Removes the stored key if it no longer opens its slot in the vault, since it would open only older copies. Returns
-    /// true if a key was removed.
+    /// Removes the stored key if it no longer opens its slot in the vault, because the key would then open only older
+    /// copies. Returns true if a key was removed.
     ///
-    /// Opening the vault where it was unlocked does this as well; call it after slots were changed or removed.
+    /// Opening the vault at the path where it was unlocked does this as well; call this after slots were changed or
+    /// removed.
     @discardableResult
     public func dropKeptKeyIfGone(_ vault: Vault) -> Bool { dropKeptKeyIfGone(vault, unlockedAt: nil) }
 

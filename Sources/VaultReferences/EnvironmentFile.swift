@@ -6,7 +6,7 @@ import VaultLocal
 /// A file of environment variables in the form that shells, Docker and dotenv read: one NAME=VALUE per line, with or
 /// without quotes, and comments. Nothing is expanded; `$` is literal.
 enum EnvironmentFile {
-    /// A variable in the file, and the line it is on.
+    /// A variable in the file, and the number of its line.
     struct Variable {
         let name: String
         let value: SharedSecret

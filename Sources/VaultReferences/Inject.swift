@@ -7,7 +7,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// `inject`: fills in the references of a template.
+/// `inject`: fills in the references in a template.
 package struct Inject: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "inject",

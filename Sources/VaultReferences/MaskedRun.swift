@@ -14,8 +14,8 @@ enum MaskedRun {
         case notStarted(Int32)
     }
 
-    /// Runs the program, and returns after it has ended and no process can still write to its output. It inherits
-    /// standard input.
+    /// Runs the program, and returns after it has ended and no process can still write to its output. The program
+    /// inherits standard input.
     static func run(
         _ command: [String], _ environment: consuming SecretEnvironment, hiding values: MaskedValues
     ) throws -> Outcome {
@@ -47,7 +47,8 @@ enum MaskedRun {
         }
     }
 
-    /// How long to wait for output after the program has ended before telling the user why this process still waits.
+    /// How long to wait for output after the program has ended before telling the user why this process is still
+    /// waiting.
     private static let silence: Int32 = 2000
 
     /// Passes on output and signals. A process that the program left behind may keep the output open and write to it
@@ -117,7 +118,7 @@ private struct Relays {
         case nothing
     }
 
-    /// Waits for output and passes it on, or for a signal.
+    /// Waits for output and passes the output on, or waits for a signal.
     /// - `signals`: A descriptor that delivers one byte per signal.
     /// - `milliseconds`: The longest wait; -1 for no limit.
     func wait(_ signals: Int32, milliseconds: Int32) throws -> Event {
@@ -188,8 +189,8 @@ private final class Relay {
     }
 }
 
-/// The channel a program writes to: a pipe or, if this process's output is a terminal, a terminal of its own, so that
-/// its output looks as usual. It still reads from the real terminal.
+/// The channel that a program writes to: a pipe or, if this process's output is a terminal, a terminal of its own, so
+/// that the program's output looks as usual. The program still reads from the real terminal.
 private final class Channel {
     private let ends: Pipe
     private let isTerminal: Bool

@@ -6,7 +6,7 @@ import VaultFmt
 final class MaskedValues: Sendable {
     fileprivate let values: [SharedSecret]
     fileprivate let longest: Int
-    /// For each byte, true if a value can begin with it.
+    /// For each byte, true if a value can begin with that byte.
     fileprivate let firsts: [Bool]
     /// A byte that does not occur in any value, so that a mask and the bytes around it never form a value.
     fileprivate let mark: UInt8
@@ -82,8 +82,8 @@ final class MaskedValues: Sendable {
     }
 }
 
-/// Replaces values in a stream of bytes, however it is divided: a possible beginning of a value is held back until more
-/// is known. Overlapping values are masked completely.
+/// Replaces values in a stream of bytes, regardless of how the stream is divided: a possible beginning of a value is
+/// held back until more is known. Overlapping values are masked completely.
 struct OutputMask: ~Copyable {
     private let values: MaskedValues
     private var held = SecretBuffer()

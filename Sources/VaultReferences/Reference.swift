@@ -8,8 +8,8 @@ import VaultLocal
 /// with `?field=…`, `?group=…` and `?class=…`. Names are percent-encoded, so a slash in a name is `%2F`.
 package struct Reference {
     static let scheme = "vaultfmt:"
-    /// The prefixes of references, including those of another password manager, which are refused rather than used as
-    /// values.
+    /// The prefixes of references. They include the prefix of another password manager's references, which are refused
+    /// rather than used as values.
     static let schemes = [scheme, "op://"]
 
     let text: String

@@ -62,7 +62,8 @@ package struct RunProgram: ParsableCommand {
         try requireConsent(plan.secret, program)
         var environment = SecretEnvironment()
         var secrets: [SharedSecret] = []
-        // A descriptor with a factor is closed when it is read; the program must not inherit it unread either.
+        // A descriptor with a factor is closed once it has been read; the program must not inherit an unread one
+        // either.
         for descriptor in vault.access.factors.descriptors {
             if plan.secret.isEmpty { FactorInput.discard(descriptor) } else { FactorInput.closeOnExec(descriptor) }
         }

@@ -39,7 +39,7 @@ struct PlannedVariable {
         pieces.compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
     }
 
-    /// Passes each part of the value to `body`, in order, together with whether it comes from the vault.
+    /// Passes each part of the value to `body`, in order, together with whether the part comes from the vault.
     func parts(from vault: Vault?, _ body: (borrowing Secret, Bool) throws -> Void) throws {
         for piece in pieces {
             switch piece {
@@ -130,7 +130,7 @@ struct SecretEnvironment: ~Copyable {
     private var text = SecretBuffer()
     private var names: Set<String> = []
 
-    /// Adds a variable and returns the secrets in it.
+    /// Adds a variable and returns the secrets in its value.
     mutating func add(_ variable: PlannedVariable, from vault: Vault?) throws -> [SharedSecret] {
         names.insert(variable.name)
         text.append(contentsOf: Array((variable.name + "=").utf8))

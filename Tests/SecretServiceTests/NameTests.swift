@@ -45,7 +45,9 @@ struct NameTests {
     func reservedNames() {
         for name in [
             "label", "notes", "otp", "ssh", "ssh-certificate", "content-type", "sealed:x", "file:a", "field:x",
-            "authentication-policy", "keychain-types", "generic", "secret-service", "user-name",
+            "authentication-policy", "keychain-types", "generic", "secret-service", "user-name", "class", "id",
+            "secret",
+            "password", "group", "accessible", "created", "modified",
         ] {
             #expect(LookupNames.storedName(of: name) == "field:" + name)
             #expect(LookupNames.lookupName(of: "field:" + name) == name)

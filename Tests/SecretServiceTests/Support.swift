@@ -41,8 +41,10 @@ final class TestService {
         var reopen: () -> (vault: Vault, end: UInt64)? = { nil }
         let onDemand = ServedVault.OnDemand(canAsk: true) { () throws(AgentError) in
             nil
-        } typed: { (_) throws(AgentError) in
-            throw AgentError(.refused, "the tests keep the vault open instead")
+        } begin: { (_) throws(AgentError) in
+            throw AgentError(.unavailable, "the tests keep the vault open instead")
+        } finish: { (_) throws(AgentError) in
+            throw AgentError(.unavailable, "the tests keep the vault open instead")
         }
         served = ServedVault(
             path: folder.file("v.vault"), groups: [], limits: .init(),

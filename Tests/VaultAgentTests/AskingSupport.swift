@@ -1,4 +1,5 @@
 import Foundation
+import VaultExchange
 
 @testable import VaultAgent
 
@@ -62,6 +63,31 @@ enum Shell {
         let failure = posix_spawn(&process, "/bin/bash", &actions, &attributes, &words, environ)
         guard failure == 0 else { throw NotStarted(number: failure) }
         return process
+    }
+}
+
+extension Shell {
+    /// Starts a process that answers with the message that it reads, so that the test itself opens the vault with the
+    /// passphrase in it.
+    static func startEcho(_ socket: Int32) throws(AgentError) -> Int32 { try startOpening("exec cat", socket) }
+
+    /// Starts a process that never answers.
+    static func startSleeping(_ socket: Int32) throws(AgentError) -> Int32 {
+        try startOpening("exec sleep 1000", socket)
+    }
+
+    private static func startOpening(_ script: String, _ socket: Int32) throws(AgentError) -> Int32 {
+        do { return try start(script, input: socket, output: socket) } catch {
+            throw AgentError(.system, "\(error)")
+        }
+    }
+}
+
+extension ServedVault {
+    /// Tries a passphrase, and waits for the result.
+    func open(typed passphrase: SharedSecret, now: UInt64) throws -> Typed {
+        if let result = beginOpening(typed: passphrase, now: now) { return result }
+        return try Wait.until("the result of a typed passphrase") { finishOpening(now: now) }
     }
 }
 

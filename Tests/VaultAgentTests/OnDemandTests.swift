@@ -47,15 +47,19 @@ struct OnDemandTests {
     /// A vault that a key opens without asking, or that the letter opens that is typed.
     private func served(
         _ letter: String? = nil, canAsk: Bool = true, limits: ServedVault.Limits = .init(), listsLocked: Bool = false,
-        keptEnds: ServedVault.KeptEnds = Self.nothingKept
+        keptEnds: ServedVault.KeptEnds = Self.nothingKept,
+        begin: @escaping (Int32) throws(AgentError) -> Int32 = Shell.startEcho
     ) -> ServedVault {
         let (machine, path, tries) = (machine, folder.file("v.vault"), tries)
         let onDemand = ServedVault.OnDemand(canAsk: canAsk) { () throws(AgentError) in
             tries.add()
             guard let letter else { return nil }
             return try Self.open(machine, path, letter)
-        } typed: { (passphrase) throws(AgentError) in
-            try Self.open(machine, path, passphrase.text ?? "")
+        } begin: { (socket) throws(AgentError) in
+            try begin(socket)
+        } finish: { (answer) throws(AgentError) in
+            // After the passphrase's length.
+            try Self.open(machine, path, String(decoding: answer.dropFirst(2), as: UTF8.self))
         }
         return ServedVault(
             path: path, groups: [], limits: limits, vault: nil, isKept: false, now: 0, keptEnds: keptEnds,
@@ -173,11 +177,28 @@ struct OnDemandTests {
     @Test("After a lock that somebody asked for, a person may type the passphrase")
     func heldTyping() throws {
         let vault = served()
-        #expect(vault.open(typed: SharedSecret(text: "o"), now: 0) == .opened)
+        #expect(try vault.open(typed: SharedSecret(text: "o"), now: 0) == .opened)
         #expect(vault.lock(at: nil, "a test"))
         #expect(vault.lockedReason == "a test; it is opened again when a client needs it")
         #expect(vault.demand(now: 0) == .needsPassphrase)
-        #expect(vault.open(typed: SharedSecret(text: "o"), now: 0) == .opened)
+        #expect(try vault.open(typed: SharedSecret(text: "o"), now: 0) == .opened)
+    }
+
+    @Test("While a typed passphrase is tried, a given key is not, and a lock or two minutes end that")
+    func trying() throws {
+        let vault = served("o", begin: Shell.startSleeping)
+        #expect(vault.beginOpening(typed: SharedSecret(text: "o"), now: 0) == nil)
+        #expect(vault.finishOpening(now: Opening.patience - 1) == nil)
+        #expect(vault.demand(now: 1) == .needsPassphrase && tries.count == 0)
+        let late = "deriving its key took longer than 120 seconds"
+        #expect(vault.finishOpening(now: Opening.patience) == .refused(late))
+        #expect(vault.opening?.descriptor == nil && vault.lockedReason == late)
+        #expect(vault.beginOpening(typed: SharedSecret(text: "o"), now: 0) == nil)
+        #expect(!vault.lock(at: nil, "a test"))
+        #expect(vault.opening?.descriptor == nil && vault.finishOpening(now: 1) == nil)
+        let long = String(repeating: "o", count: Opening.longestPassphrase + 1)
+        let result = vault.beginOpening(typed: SharedSecret(text: long), now: 0)
+        #expect(result == .refused("the passphrase is longer than 2048 bytes"))
     }
 
     @Test("While it must stay locked, neither a given key nor a typed passphrase opens it")
@@ -185,7 +206,7 @@ struct OnDemandTests {
         for vault in [served("o"), served()] {
             vault.bar("nobody watches")
             #expect(vault.demand(now: 0) == .closed && tries.count == 0)
-            #expect(vault.open(typed: SharedSecret(text: "o"), now: 0) == .refused("nobody watches"))
+            #expect(try vault.open(typed: SharedSecret(text: "o"), now: 0) == .refused("nobody watches"))
             #expect(vault.lockedReason == "nobody watches")
         }
         let typed = served()
@@ -235,14 +256,14 @@ struct OnDemandTests {
     @Test("A wrong passphrase is told from a right one, and one that opens more than the first did opens nothing")
     func typing() throws {
         let vault = served()
-        #expect(vault.open(typed: SharedSecret(text: "x"), now: 0) == .wrong && vault.lockedReason != nil)
-        #expect(vault.open(typed: SharedSecret(text: "s"), now: 0) == .opened)
+        #expect(try vault.open(typed: SharedSecret(text: "x"), now: 0) == .wrong && vault.lockedReason != nil)
+        #expect(try vault.open(typed: SharedSecret(text: "s"), now: 0) == .opened)
         #expect(try vault.offers(now: 0).map(\.comment) == ["ssh"])
         _ = vault.lock(at: nil, "a test")
-        let wider = vault.open(typed: SharedSecret(text: "o"), now: 0)
+        let wider = try vault.open(typed: SharedSecret(text: "o"), now: 0)
         #expect(wider == .refused("the given factors grant more than those that first opened it"))
         #expect(try vault.offers(now: 0).isEmpty)
-        #expect(vault.open(typed: SharedSecret(text: "s"), now: 0) == .opened)
+        #expect(try vault.open(typed: SharedSecret(text: "s"), now: 0) == .opened)
     }
 
     @Test("Without a program that asks, or with a key that opens nothing, it stays closed, and is tried now and then")
@@ -269,7 +290,7 @@ struct OnDemandTests {
         let given = served("o")
         #expect(given.demand(now: 0) == .closed)
         let typed = served()
-        guard case .refused = typed.open(typed: SharedSecret(text: "o"), now: 0) else {
+        guard case .refused = try typed.open(typed: SharedSecret(text: "o"), now: 0) else {
             throw NotInTime(what: "the refusal")
         }
         #expect(typed.lockedReason == given.lockedReason)

@@ -219,7 +219,7 @@ struct KeyringTests {
                 publicKey: old.publicKey, next: next ?? old.next, vector: old.vector, floor: floor ?? old.floor,
                 signature: signature ?? old.signature)
         }
-        refusesRing("keys are the same") { $0.handOvers = [other(next: old.publicKey)] }
+        refusesRing("keys in a hand-over are identical") { $0.handOvers = [other(next: old.publicKey)] }
         for floor in [1 << 63, .max] as [UInt64] {
             refusesRing("floor is out of range") { $0.handOvers = [other(floor: floor)] }
         }

@@ -237,13 +237,13 @@ struct PastTests {
         refusesEntry("lacks a field") { _, attributes in
             attributes.append(PageAttribute(name: "x", flags: [], value: .inPage([])))
         }
-        refusesEntry("that the item's entry shows") { _, attributes in
+        refusesEntry("does not match the item's entry") { _, attributes in
             attributes[0] = PageAttribute(name: "note", flags: [.inOwnRecord], value: attributes[0].value)
         }
         var past = Self.split()
         past.values[1].flags = .open
         past.values[1].content = .secret(Self.record, [])
-        refusesEntry("that the item's entry shows", past) { _, _ in }
+        refusesEntry("does not match the item's entry", past) { _, _ in }
     }
 
     @Test(
@@ -253,7 +253,7 @@ struct PastTests {
         var (entry, attributes) = Self.entry()
         try Self.plain().check(entry, attributes, at: 0)
         entry.further = [.init(difference: 2, position: 2, fields: FieldSet([FieldSet.secret]))]
-        refuses(.structureInvalid, "that the item's entry shows") { () throws(FormatError) in
+        refuses(.structureInvalid, "does not match the item's entry") { () throws(FormatError) in
             try Self.plain().check(entry, attributes, at: 0)
         }
         // One sibling that has what the entry has: it is needed only while one of the values is not open.

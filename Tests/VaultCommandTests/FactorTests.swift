@@ -84,7 +84,7 @@ struct FactorTests {
         let key = try sandbox.write("key", "key".utf8)
         try sandbox.ok("create", "--key-file", key, "--kdf", "testing")
         sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "another"
-        try sandbox.fails(64, "also given as a new one", "rekey", "--key-file", key, "--remove-passphrase")
+        try sandbox.fails(64, "both removed and set", "rekey", "--key-file", key, "--remove-passphrase")
         try sandbox.ok("list", "--key-file", key)
     }
 

@@ -156,6 +156,19 @@ struct SeveralMachinesTests {
         #expect(try !machines.on("c", "conflicts", "-f", machines.file("c")).output.isEmpty)
     }
 
+    @Test("undo after a merge that took over the other copy asks before it undoes another machine's change")
+    func undoOfTakenCopy() throws {
+        let machines = try Machines(["a", "b"])
+        for text in ["one", "two"] { try machines.set("b", "s", text) }
+        try machines.merge("a", with: "b")
+        let before = try machines.sandbox.read("a.vault")
+        let run = try machines.on("a", "undo", "-f", machines.file("a"), exit: 64)
+        #expect(run.error.contains("no record of making the change") && run.error.contains("other machines"))
+        #expect(try machines.sandbox.read("a.vault") == before)
+        try machines.on("b", "undo", "-f", machines.file("b"))
+        #expect(try machines.secret("b", "s") == "one")
+    }
+
     @Test("An attribute added here stays with an item that another machine has removed, and a third one changed before")
     func addedAttributeStays() throws {
         let machines = try Machines(["a", "c", "d"])

@@ -136,7 +136,7 @@ struct VectorStoreTests {
         _ = try next.tick()
         var ring = opened.keyring
         ring.extensions = []
-        fails(.structureInvalid, "live bytes are wrong") {
+        fails(.structureInvalid, "count of live bytes is wrong") {
             let keys = VaultKeys(vaultKey: Secret(repeating: Lab.vaultKey), epoch: Lab.epoch)
             try opened.replaceHeader(
                 .init(
@@ -158,7 +158,7 @@ struct VectorStoreTests {
         let next = Forger.successor(of: store)
         let own = try #require(next.own)
         for (change, phrase) in [
-            ({ ($0.clock, $0.own) = ($0.clock + 1, nil) }, "clock differs from that of its vector"),
+            ({ ($0.clock, $0.own) = ($0.clock + 1, nil) }, "clock differs from its vector's clock"),
             ({ $0.own = .init(id: 6, revision: $0.clock) }, "own id is not in its vector"),
             ({ $0.own = .init(id: 7, revision: $0.clock) }, "own id is not in its vector"),
             ({ $0.floor = $0.clock }, "not above the floor"),

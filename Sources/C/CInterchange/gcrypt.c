@@ -65,8 +65,8 @@ int interchange_load_gcrypt(void) {
     gcrypt.gcry_set_log_handler(no_log, NULL);
     int is_ready = gcrypt.gcry_check_version("1.9.0") != NULL;
     if (is_ready && !gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P)) {
-        /* libgcrypt has only 32 KiB of locked memory and ends the program when that is used up; contexts are wiped
-           anyway. */
+        /* libgcrypt has only 32 KiB of locked memory and ends the program when that is used up; contexts are wiped in
+           any case. */
         gcrypt.gcry_control(GCRYCTL_DISABLE_SECMEM, 0);
         gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0);
     }

@@ -3,7 +3,7 @@
 #include "interchange.h"
 #include <dlfcn.h>
 
-/* Fills in an entry of a table of function pointers, whose types are those of the library's own declarations. */
+/* Fills in an entry of a table of function pointers, with the types in the library's own declarations. */
 #define FIND(library, table, function) \
     (((table).function = (__typeof__((table).function))dlsym((library), #function)) != NULL)
 

@@ -119,8 +119,9 @@ int user_bus_process(void *connection, void **message) {
     return result;
 }
 
-/* Some versions of libsystemd give up a call that waits for its reply when a signal arrives. The one that tells of the
-   end of a child, such as a program that asks a person, waits meanwhile; those that end this process do not. */
+/* Some versions of libsystemd abandon a call that is waiting for its reply when a signal arrives. The signal that
+   reports the end of a child, such as a program that asks a person, is held back meanwhile; signals that end this
+   process are not. */
 static sigset_t hold_child_signal(void) {
     sigset_t child, before;
     sigemptyset(&child);

@@ -15,8 +15,8 @@ static long keyctl(int operation, long a, long b, long c, long d) {
 }
 
 /* Reading a key requires possessing it, and a new session (started by pam_keyinit, systemd or keyctl) does not possess the user keyring, although
-   that belongs to the user. A link from this thread's keyring gives possession; it ends with the thread, and programs started from here do not
-   inherit it. */
+   that keyring belongs to the user. A link from this thread's keyring gives possession; the link ends with the thread,
+   and programs started from here do not inherit it. */
 static long possess_user_keyring(void) { return keyctl(KEYCTL_LINK, KEY_SPEC_USER_KEYRING, KEY_SPEC_THREAD_KEYRING, 0, 0); }
 
 static long find(const char *description) {

@@ -123,8 +123,8 @@ int vault_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0 ? 0 : -errno; }
 
 void vault_keep_little_memory(void) {
 #ifdef __GLIBC__
-    /* The allocator's own first values. Setting them keeps them: it would raise both with each large block that it
-       frees. */
+    /* The allocator's own initial values. Setting them fixes them: otherwise, the allocator would raise both with each
+       large block that it frees. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
     mallopt(M_TRIM_THRESHOLD, 128 << 10);
     malloc_trim(0);

@@ -26,9 +26,10 @@ static void reset_signals(void) {
 }
 
 /* Turns this child process into the program; returns only on failure, with the error. It calls only functions that are
-   safe in a child of a multithreaded process. The descriptor `reporting` is moved to `report`, and closed by exec(). */
+   safe in a child of a multithreaded process. The descriptor `reporting` is moved to `report`, and closed by exec().
+   The signal `ending` is sent to the program when the parent's thread ends. */
 static int become(const char *path, char *const arguments[], char *const environment[], const int standard[3],
-                  int reporting, pid_t parent) {
+                  int reporting, int ending, pid_t parent) {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0) return errno;
     for (int number = 0; number < 3; number++) {
@@ -36,8 +37,8 @@ static int become(const char *path, char *const arguments[], char *const environ
     }
     if (reporting != report && dup3(reporting, report, O_CLOEXEC) < 0) return errno;
     closefrom(report + 1);
-    /* Without a controlling terminal, the program uses a terminal only if it is told to. */
-    if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return errno;
+    /* Without a controlling terminal, the program uses a terminal only if told to. */
+    if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, ending) != 0) return errno;
     /* The parent may have exited before the signal was set. */
     if (getppid() != parent) return ESRCH;
     reset_signals();
@@ -46,7 +47,7 @@ static int become(const char *path, char *const arguments[], char *const environ
 }
 
 int vault_spawn_with_thread(const char *path, char *const arguments[], char *const environment[], int input, int output,
-                            int error) {
+                            int error, int ending) {
     const int standard[3] = {input, output, error};
     int ends[2], failure = 0;
     sigset_t all, mask;
@@ -56,7 +57,7 @@ int vault_spawn_with_thread(const char *path, char *const arguments[], char *con
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     const pid_t child = fork();
     if (child == 0) {
-        failure = become(path, arguments, environment, standard, ends[1], parent);
+        failure = become(path, arguments, environment, standard, ends[1], ending, parent);
         /* If an early step failed, the descriptor has not been moved to `report`. */
         const int end = fcntl(ends[1], F_GETFD) >= 0 ? ends[1] : report;
         if (write(end, &failure, sizeof failure) != sizeof failure) _exit(126);

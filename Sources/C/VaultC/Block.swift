@@ -7,7 +7,7 @@ internal import VaultStore
 final class Block {
     private static let headSize = 16
 
-    // Kept alive because the structure points into them.
+    // Kept alive because the structure points into this memory.
     private let memory: Secret
     private let secret: Secret?
 
@@ -16,7 +16,7 @@ final class Block {
         self.secret = secret
     }
 
-    /// Makes a structure. `fill` is called twice, the first time to determine the size of the arena. The block keeps
+    /// Creates a structure. `fill` is called twice, the first time to determine the size of the arena. The block keeps
     /// alive a secret that the structure points to.
     static func make<T>(holding secret: consuming Secret? = nil, _ fill: (inout Arena) -> T) throws(VaultError)
         -> UnsafePointer<T>
@@ -42,8 +42,8 @@ final class Block {
     }
 }
 
-/// The part of a block that follows its structure, filled from front to back. Without memory, it only adds up the
-/// sizes.
+/// The part of a block that follows its structure, filled from front to back. Without memory, the arena only adds up
+/// the sizes.
 struct Arena {
     private let memory: UnsafeMutableRawPointer?
     private var used = 0

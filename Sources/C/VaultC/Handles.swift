@@ -26,7 +26,7 @@ final class VaultHandle: Sendable {
 
     func begin() throws(VaultError) {
         let transaction = try vault.begin()
-        // There cannot be another transaction, because this one has exclusive use of the vault until it ends.
+        // There cannot be another transaction, because this transaction has exclusive use of the vault until it ends.
         open.withLock { $0 = transaction }
     }
 

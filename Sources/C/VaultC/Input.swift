@@ -4,7 +4,8 @@ internal import VaultFmt
 
 /// Checks and copies the arguments that callers pass.
 enum Input {
-    /// A limit above that of any secret, passphrase or key file; oversized input is rejected before it is copied.
+    /// A limit greater than the limits for secrets, passphrases and key files; oversized input is rejected before it is
+    /// copied.
     private static let mostBytes = 128 << 20
 
     static func buffer(_ bytes: vaultfmt_bytes) throws(VaultError) -> UnsafeRawBufferPointer? {
@@ -19,7 +20,7 @@ enum Input {
         return UnsafeRawBufferPointer(start: data, count: bytes.size)
     }
 
-    /// Returns a secret; nil if it was not given.
+    /// Returns a secret; nil if none was given.
     static func secret(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret? {
         guard let buffer = try buffer(bytes) else { return nil }
         return try Secret(allocatingCopyOf: buffer)

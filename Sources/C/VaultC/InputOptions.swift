@@ -119,7 +119,7 @@ extension Input {
         return name
     }
 
-    /// Returns the flags if they are given; otherwise nil.
+    /// Returns the flags if any are given; otherwise nil.
     private static func flags(_ given: vaultfmt_attribute) throws(VaultError) -> Attribute.Flags? {
         let states = try flag(given.states_flags, "states_flags")
         guard let flags = UInt8(exactly: given.flags), states || flags == 0 else {

@@ -2,16 +2,16 @@ internal import CVaultFmt
 internal import VaultBytes
 internal import VaultFmt
 
-/// Makes the structures of the header that are returned to callers.
+/// Creates the header's structures that are returned to callers.
 enum Output {
-    /// Makes an item without a secret, or with a borrowed one that must outlive the result.
+    /// Creates an item without a secret, or with a borrowed one that must outlive the result.
     static func item(
         _ item: Item, lending secret: UnsafeRawBufferPointer? = nil, refusal: vaultfmt_status = 0
     ) throws(VaultError) -> UnsafePointer<vaultfmt_item> {
         try Block.make { arena in structure(item, secret.map(bytes), refusal, &arena) }
     }
 
-    /// Makes an item with its secret.
+    /// Creates an item with its secret.
     static func item(_ opened: consuming OpenedItem) throws(VaultError) -> UnsafePointer<vaultfmt_item> {
         let item = opened.item
         let secret = opened.takeSecret()
@@ -51,7 +51,7 @@ enum Output {
         return out
     }
 
-    /// Makes an array of all attributes; those that were not read have a NULL value.
+    /// Creates an array of all attributes; those that were not read have a NULL value.
     private static func attributes(
         _ attributes: Attributes, _ arena: inout Arena
     ) -> (UnsafePointer<vaultfmt_attribute>?, count: Int) {
@@ -65,13 +65,13 @@ enum Output {
         return (arena.append(list), list.count)
     }
 
-    /// Makes a single value.
+    /// Creates a single value.
     static func value(_ secret: consuming Secret) throws(VaultError) -> UnsafePointer<vaultfmt_value> {
         let lent = secret.withUnsafeBytes { bytes($0) }
         return try Block.make(holding: secret) { _ in vaultfmt_value(bytes: lent) }
     }
 
-    /// Makes a text, followed by a NUL that its size does not include.
+    /// Creates a text, followed by a NUL that its size does not include.
     static func value(_ text: String) throws(VaultError) -> UnsafePointer<vaultfmt_value> {
         try Block.make { arena in
             let terminated = arena.append(text + "\0")
@@ -89,7 +89,7 @@ enum Output {
         }
     }
 
-    /// Makes an earlier value with its secret.
+    /// Creates an earlier value with its secret.
     static func earlierValue(
         _ opened: consuming OpenedEarlierValue
     ) throws(VaultError) -> UnsafePointer<vaultfmt_earlier_value> {
@@ -169,7 +169,7 @@ enum Output {
         return out
     }
 
-    /// Makes the report of a change to slots.
+    /// Creates the report on a change to the slots.
     static func report(
         _ id: SlotID?, dropped: [SlotInfo], kept: [ItemKey]
     ) throws(VaultError) -> UnsafePointer<vaultfmt_slot_report> {

@@ -3,8 +3,8 @@ internal import VaultBytes
 internal import VaultFmt
 internal import VaultStore
 
-/// A provider implemented by the caller's functions. They run on the thread of the call that needs them, and only until
-/// that call returns.
+/// A provider implemented by the caller's functions. The functions run on the thread of the call that needs them, and
+/// only until that call returns.
 struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's pointers: any thread of a call may use them.
     let provider: String
     private let functions: vaultfmt_provider
@@ -63,7 +63,8 @@ struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's point
         let slots: UnsafePointer<vaultfmt_external_slot>?
     }
 
-    /// Runs one of the caller's functions. If it fails, the call fails with the error text that the function has set.
+    /// Runs one of the caller's functions. If the function fails, the call fails with the error text that the function
+    /// has set.
     private func call(_ what: StaticString, _ function: () -> vaultfmt_status) throws(VaultError) {
         vaultfmt_internal_clear_error()
         let status = ForkGate.outside(function)

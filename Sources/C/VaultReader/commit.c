@@ -113,7 +113,7 @@ vfr_status vfri_check_commit(const vfr_vault *vault, const vfri_commit *commit) 
     return vfri_equal32(commit->header_hash, vault->header_hash) ? VFR_OK : VFR_AUTHENTICATION_FAILED; /* */
 }
 
-/* Hashes the frames that a commit appended; returns false if they or the padding are malformed. */
+/* Hashes the frames that a commit appended; returns false if the frames or the padding are malformed. */
 static bool digest_frames(const uint8_t *bytes, size_t count, uint8_t digest[32]) {
     vfri_cursor cursor = vfri_cursor_of(bytes, count);
     vfri_hash all;

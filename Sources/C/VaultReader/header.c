@@ -30,7 +30,7 @@ static bool is_known(uint8_t kind, uint8_t factors) {
     }
 }
 
-/* Decodes the parameters of a known slot, which must fill their length. */
+/* Decodes the parameters of a known slot; they must fill the stated length. */
 static void decode_parameters(vfr_bytes bytes, uint8_t factors, vfri_slot *slot, vfri_cursor *outer) {
     vfri_cursor cursor = vfri_cursor_of(bytes.data, bytes.length);
     if ((factors & 0x05) != 0) {

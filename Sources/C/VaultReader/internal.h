@@ -243,7 +243,7 @@ typedef struct vfri_plain {
     uint8_t ids[2][16];
 } vfri_plain;
 
-/* An item with memory for its attributes. */
+/* An item, together with the memory allocated for its attributes. */
 typedef struct vfri_item_buffer {
     vfr_entry entry;
     vfr_attribute attributes[VFR_ATTRIBUTES];
@@ -287,7 +287,7 @@ vfr_status vfri_open_slot(vfr_vault *vault, const vfr_factors *given, const vfri
 vfr_status vfri_read(const vfr_vault *vault, uint64_t offset, void *buffer, size_t count);
 /* Returns whether the type exists and may have this length (section 2). */
 bool vfri_is_possible(const char type[4], uint64_t length);
-/* Makes the first two checks of for a reference from a frame that starts at `before`. */
+/* Performs the first two checks of for a reference; the frame that contains it starts at `before`. */
 bool vfri_is_placed(const vfr_vault *vault, const char type[4], uint64_t offset, uint64_t length, uint64_t before);
 /* Reads the frame that a reference points to, with all checks of. Release `*frame`. */
 vfr_status vfri_read_frame(vfr_vault *vault, const char type[4], vfr_reference reference, uint64_t before,
@@ -378,18 +378,18 @@ void vfri_attribute_name(vfri_cursor *cursor, uint8_t *flags, vfr_bytes *name);
 typedef struct vfri_expected {
     const uint8_t *item_id;
     uint64_t revision, compartment;
-    uint64_t before;                  /* the offset of the frame that refers to it */
+    uint64_t before;                  /* the offset of the frame that refers to the record */
     uint8_t form;                     /* 0 or 1 */
     const vfr_attribute *attributes;  /* form 0: the record must contain those with flag 10; form 1: the attribute */
     size_t attribute_count;
-    bool exact;                       /* form 0: it contains no others, unless its compartment has a device */
-    bool no_secret;                   /* form 0: it contains no secret, with the same exception */
+    bool exact;                       /* form 0: the record contains no others, unless its compartment has a device */
+    bool no_secret;                   /* form 0: the record contains no secret, with the same exception */
 } vfri_expected;
 
 /* Follows a reference to a record, opens it and decodes it. */
 vfr_status vfri_follow_record(vfr_vault *vault, vfr_reference reference, const vfri_expected *expected,
                               vfr_record **record);
-/* Follows the reference of an attribute with a separate record, from a frame that starts at `before`. */
+/* Follows an attribute's reference to its separate record; the frame that contains the reference starts at `before`. */
 vfr_status vfri_follow_attribute(vfr_vault *vault, const uint8_t *item_id, const vfr_attribute *attribute,
                                  uint64_t before, vfr_record **record);
 /* Makes the expected attribute the content of a record of form 0. */

@@ -91,7 +91,7 @@ bool vfri_check_key(vfr_bytes bytes, vfr_bytes *group) {
     return true;
 }
 
-/* Splits a page key. If it is a valid item key, it is treated as one. */
+/* Splits a page key. A page key that is a valid item key is treated as an item key. */
 static bool split_page_key(vfr_bytes bytes, bool *conflict, raw_key *key) {
     *conflict = false;
     if (split(bytes, 0, key)) return true;

@@ -69,7 +69,7 @@ static vfr_status push_child(vfr_list *list, vfr_reference child, bool has_lower
     return status;
 }
 
-/* Descends to the next child of the last page, which is an inner page, if there is one. */
+/* Descends to the next child, if there is one, of the last page, which is an inner page. */
 static vfr_status push_next(vfr_list *list) {
     vfri_page *page = &list->pages[list->depth - 1];
     bool is_last = page->index == page->count;

@@ -12,7 +12,7 @@
 
 /* ---- Bytes ---- */
 
-/* With bulk memory operations, the first three compile to single instructions, not to recursive calls. */
+/* With bulk memory operations, the first three functions compile to single instructions, not to recursive calls. */
 void *memcpy(void *restrict out, const void *restrict in, size_t count) {
     return __builtin_memcpy(out, in, count);
 }

@@ -120,7 +120,7 @@ static void put_dot(vfr_dot dot) {
     put_u64(dot.replica);
 }
 
-/* Returns a status; if the answer could not be written completely, it is empty, and the status is an error. */
+/* Returns a status. If the answer could not be written completely, the answer is empty and the status is an error. */
 static uint32_t finish(vfr_status status) {
     bool failed = answer.failed;
     if (failed) begin();
@@ -584,7 +584,7 @@ uint32_t page_secret(void) {
     return show(status, record);
 }
 
-/* Makes an attribute's value the answer; it is in a record that was read for the attribute or its item. */
+/* Makes an attribute's value the answer; the value is in a record that was read for the attribute or its item. */
 static uint32_t show_value(const vfr_attribute *attribute, vfr_status status, vfr_record *record) {
     vfr_record_value found = {0};
     if (status == VFR_OK) status = vfr_record_attribute(record, attribute->name, &found);

@@ -1,4 +1,4 @@
-/* page.h - the interface for a page in a browser: one vault, without state outside of this module, based only on
+/* page.h - the interface for a page in a browser: one vault, without state outside this module, based only on
  * vaultfmt_reader.h.
  *
  * JavaScript cannot access C structures, so a function stores its results in one block of bytes, the answer.

@@ -29,7 +29,7 @@ bool vfri_is_protected(const vfr_value *value);
 /* Returns whether a value has the kind, name and dot of a field that the item shows; `*flags` are set to the flags of
  * the shown attribute. */
 bool vfri_is_field(const vfr_item *item, const vfr_value *value, uint8_t *flags);
-/* Makes the checks that need the item's entry. */
+/* Performs the checks that need the item's entry. */
 bool vfri_check_siblings(const vfr_past *past, const vfr_item *item);
 
 #endif

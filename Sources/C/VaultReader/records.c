@@ -22,7 +22,7 @@ static bool is_step(size_t length) {
     return (length & (((size_t)1 << (e - s)) - 1)) == 0;
 }
 
-/* Stores a value if the reference requires it. */
+/* Stores a value if the reference requires the value. */
 static void keep(vfr_record *record, const vfri_expected *expected, const vfr_record_value *value) {
     for (size_t i = 0; i < expected->attribute_count; i++) {
         const vfr_attribute *attribute = &expected->attributes[i];
@@ -33,7 +33,7 @@ static void keep(vfr_record *record, const vfri_expected *expected, const vfr_re
     }
 }
 
-/* Decodes the attributes of a body of form 0, and compares them with those that the reference requires (R-6.5,
+/* Decodes the attributes in a body of form 0, and compares them with the attributes that the reference requires (R-6.5,
  * R-5.30). */
 static void decode_attributes(vfri_cursor *cursor, const vfri_expected *expected, bool bound, vfr_record *record) {
     size_t wanted = 0;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The hash by which a value is compared: that of its bytes or, if it differs from all others, of its dot. */
+/* The hash by which a value is compared: the hash of its bytes or, if the value differs from all others, of its dot. */
 typedef struct mark {
     uint8_t hash[32];
     bool is_set;
@@ -155,7 +155,7 @@ static vfr_status mark_shown_attribute(work *w, vfr_bytes name, mark *out) {
     return VFR_OK;
 }
 
-/* Marks the shown value of a field; the mark remains unset if there is none or it cannot be compared. */
+/* Marks the shown value of a field; the mark remains unset if there is no such value or it cannot be compared. */
 static vfr_status mark_shown(work *w, const vfr_value *field, mark *out) {
     memset(out, 0, sizeof *out);
     switch (field->kind) {
@@ -194,7 +194,7 @@ static bool is_newer(const vfr_dot *left, const vfr_dot *right) {
     return left->position > right->position;
 }
 
-/* Keeps only the one with the greatest dot of equal earlier values. Values to settle are all kept, even equal ones. */
+/* Of equal earlier values, keeps only the one with the greatest dot. All values to settle are kept, even equal ones. */
 static void merge_equal(work *w, size_t start, size_t end) {
     for (size_t i = start; i < end; i++) {
         for (size_t j = start; j < end && w->roles[i] == VFR_ROLE_EARLIER; j++) {

@@ -67,8 +67,8 @@ static bool check_sibling(const vfr_past *past, size_t sibling) {
     return counts[VFR_VALUE_KEY] == 1 && counts[VFR_VALUE_PLACE] == 1 && counts[VFR_VALUE_SECRET] <= 1;
 }
 
-/* Returns whether the siblings should have been omitted: there is only one, its fields are those shown, and all are
- * open. */
+/* Returns whether the siblings should have been omitted: there is only one, its fields are the shown ones, and all of
+ * them are open. */
 static bool is_single(const vfr_past *past) {
     if (past->sibling_count != 1) return false;
     for (size_t i = 0; i < past->value_count; i++) {

@@ -1,4 +1,4 @@
-/* Slots: factors, the slot that they open, and its keys and owner parts (sections 3.1 and 3.4). */
+/* Slots: factors, the slot that the factors open, and its keys and owner parts (sections 3.1 and 3.4). */
 #include "internal.h"
 
 #include <string.h>

@@ -103,7 +103,7 @@ void vfr_close(vfr_vault *vault) {
     vfri_release(&memory, vault);
 }
 
-/* A header is a vault for which only the header has been read. It has a separate type to prevent its use as a vault. */
+/* A header is a vault for which only the header has been read. A separate type prevents its use as a vault. */
 struct vfr_header {
     vfr_vault vault;
 };

@@ -45,8 +45,8 @@ typedef struct frame {
     vfr_reference base;
 } frame;
 
-/* Makes all checks that do not need the base (R-5.33, R-5.34). The cursor is passed by value, so the caller's does not
- * move. */
+/* Performs all checks that do not need the base (R-5.33, R-5.34). The cursor is passed by value, so the caller's cursor
+ * does not move. */
 static bool check_alone(vfri_cursor cursor, uint8_t form) {
     size_t changed = form == 1 ? vfri_count(&cursor, VFRI_CHANGED_ROWS) : 0;
     uint64_t last = 0;
@@ -144,7 +144,7 @@ const vfr_row *vfri_find_row(const vfr_row *sorted, size_t count, uint64_t repli
     return NULL;
 }
 
-/* Applies the changed rows of a frame to those of its base. */
+/* Applies a frame's changed rows to the rows of its base. */
 static void change_rows(vfri_cursor *cursor, size_t changed, vfri_rows *rows) {
     uint64_t last = 0;
     for (size_t i = 0; i < changed && !cursor->failed; i++) {

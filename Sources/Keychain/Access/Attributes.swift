@@ -4,9 +4,9 @@ public import KeychainCore
 /// The accessibility of an item's secret, and the approval that each read requires.
 public typealias SecAccessControl = KeychainCore.SecAccessControl
 
-/// The attributes of an item, with its secret and the references to it. Attributes that the item does not have are nil.
+/// An item's attributes, together with its secret and references to it. Attributes that the item does not have are nil.
 ///
-/// Here the secret is in ordinary memory that is never wiped, so release it soon.
+/// The secret here is in ordinary memory that is never wiped, so release this value soon.
 public struct Attributes {
     private let attributes: [String: Any]
 
@@ -21,7 +21,7 @@ public struct Attributes {
     public var `class`: String? { text(SecKey.itemClass) }
     /// The secret.
     public var data: Data? { attributes[SecKey.valueData] as? Data }
-    /// A reference; here the same as the persistent reference.
+    /// A reference. In a vault, it is the same as the persistent reference.
     public var ref: Data? { attributes[SecKey.valueReference] as? Data }
     /// A reference that finds the item again through `kSecValuePersistentRef`. It stays valid when the vault is closed
     /// and when the item is renamed, until the item is removed.

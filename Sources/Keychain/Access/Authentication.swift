@@ -8,9 +8,9 @@ public struct AuthenticationRequest {
     public let key: String
     /// The required approval.
     public let policy: AuthenticationPolicy
-    /// The `authenticationPrompt` of the `Keychain` that reads it.
+    /// The `authenticationPrompt` of the `Keychain` that reads the secret.
     public let prompt: String?
-    /// The `authenticationContext` of the `Keychain` that reads it.
+    /// The `authenticationContext` of the `Keychain` that reads the secret.
     public let context: AnyObject?
 
     /// Creates a request, for a program that asks on its own behalf.

@@ -19,13 +19,13 @@ public enum AuthenticationType: Sendable, CaseIterable {
 }
 
 extension AuthenticationType: RawRepresentable, CustomStringConvertible {
-    /// Creates the case for the value of a constant, or returns nil for any other string.
+    /// Creates the case that corresponds to a constant's value; returns nil for any other string.
     public init?(rawValue: String) {
         guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = found
     }
 
-    /// The value of its `kSecAttrAuthenticationType…` constant.
+    /// The value of the corresponding `kSecAttrAuthenticationType…` constant.
     public var rawValue: String { code.value }
 
     /// The constant's name without its prefix.

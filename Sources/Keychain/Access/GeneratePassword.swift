@@ -4,7 +4,7 @@ extension Keychain {
     /// Returns a random password in the form `xxx-xxx-xxx-xxx`, made of letters and digits that are not easily
     /// confused, with at least one of each kind.
     ///
-    /// It has 12 characters from a set of 54; all passwords of this form are equally likely.
+    /// The password has 12 characters from a set of 54; all passwords of this form are equally likely.
     public static func generatePassword() -> String {
         let sets = ["abcdefghkmnopqrstuvwxy", "ABCDEFGHJKLMNPQRSTUVWXYZ", "3456789"].map { Array($0) }
         let all = sets.joined().map { $0 }

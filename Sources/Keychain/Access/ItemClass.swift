@@ -9,13 +9,13 @@ public enum ItemClass: Sendable, CaseIterable {
 }
 
 extension ItemClass: RawRepresentable, CustomStringConvertible {
-    /// Creates the case for the value of a constant, or returns nil for any other string.
+    /// Creates the case that corresponds to a constant's value; returns nil for any other string.
     public init?(rawValue: String) {
         guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = found
     }
 
-    /// The value of its `kSecClass…` constant.
+    /// The value of the corresponding `kSecClass…` constant.
     public var rawValue: String { code.value }
 
     /// The constant's name without its prefix.

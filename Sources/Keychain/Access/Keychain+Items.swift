@@ -4,19 +4,19 @@ internal import KeychainCore
 extension Keychain {
     // MARK: reading
 
-    /// Returns the secret for the given key as text, or nil if it does not exist.
+    /// Returns the secret for the given key as text, or nil if there is no such item.
     ///
     /// - Parameters:
     ///   - key: The account of the item.
-    ///   - ignoringAttributeSynchronizable: Whether items match even if their `synchronizable` differs from that of
-    ///     this `Keychain`.
+    ///   - ignoringAttributeSynchronizable: Whether items match even if their `synchronizable` differs from this
+    ///     `Keychain`'s.
     /// - Returns: The text, or nil if there is no such item.
-    /// - Throws: `Status.conversionError` if it is not UTF-8; otherwise as `getData`.
+    /// - Throws: `Status.conversionError` if the secret is not UTF-8; otherwise, the same errors as `getData`.
     public func get(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws -> String? {
         try getString(key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable)
     }
 
-    /// Returns the secret for the given key as text, or nil if it does not exist. See `get`.
+    /// Returns the secret for the given key as text, or nil if there is no such item. See `get`.
     public func getString(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws -> String? {
         guard let data = try getData(key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable) else {
             return nil
@@ -25,7 +25,7 @@ extension Keychain {
         return text
     }
 
-    /// Returns the secret for the given key, or nil if it does not exist.
+    /// Returns the secret for the given key, or nil if there is no such item.
     ///
     /// - Throws: `Status.interactionNotAllowed` if the vault is locked, or the user must be asked and cannot be;
     ///   `authFailed` if the vault's slot does not grant the access group, the vault does not open, or the program's
@@ -115,7 +115,7 @@ extension Keychain {
     // MARK: subscripts
 
     // The original's subscripts hide errors, so these must do so as well; `lastFailure` and the notice handler report
-    // them.
+    // the errors.
 
     /// The secret for the given key as text; nil if the item does not exist or cannot be read. Assigning nil removes
     /// the item. Errors are reported only in `lastFailure`.

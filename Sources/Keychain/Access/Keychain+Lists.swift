@@ -2,18 +2,18 @@ internal import Foundation
 internal import KeychainCore
 
 extension Keychain {
-    /// Returns the keys of this keychain's items, in the vault's order. The array is empty if they cannot be read;
-    /// `lastFailure` contains the reason.
+    /// Returns the keys of this keychain's items, in the vault's order. If the items cannot be read, the array is empty
+    /// and `lastFailure` contains the reason.
     public func allKeys() -> [String] { items().compactMap { Self.text($0[SecKey.account]) } }
 
     /// Returns this keychain's items, with `class`, `service` or `server`, `key`, `accessGroup`, `protocol`,
     /// `authenticationType`, `accessibility`, `synchronizable`.
     ///
     /// Secrets are not included, as in the original library on macOS; on iOS, that library includes them as `value`.
-    /// The array is empty if the items cannot be read; `lastFailure` contains the reason.
+    /// If the items cannot be read, the array is empty and `lastFailure` contains the reason.
     public func allItems() -> [[String: Any]] { items().map { Self.readable($0, itemClass) } }
 
-    /// Returns the service or server, and the key, of all items of a class.
+    /// Returns the service or server and the key of each item of a class.
     public static func allKeys(_ itemClass: ItemClass) -> [(String, String)] {
         let place = itemClass == .genericPassword ? SecKey.service : SecKey.server
         return items(itemClass).map { (text($0[place]) ?? "", text($0[SecKey.account]) ?? "") }

@@ -4,14 +4,14 @@ public import VaultFmt
 /// The vault in use, and its notices.
 extension Keychain {
     /// Makes every `Keychain` in this process use the given vault from now on, with the access granted by the slot that
-    /// opened it. Open it for changing unless it will only be read, and with a device if device-only items are to be
-    /// stored.
+    /// opened it. Open the vault for changing unless it will only be read, and with a device if device-only items are
+    /// to be stored.
     ///
     /// By default, the vault named by `VAULTFMT_VAULT` is used, opened with `VAULTFMT_KEY_FILE`,
-    /// `VAULTFMT_PASSPHRASE_FILE` or `VAULTFMT_PASSPHRASE`. Without that variable, it is the default vault
-    /// `$XDG_DATA_HOME/vaultfmt/default.vault`. If that does not exist and no factor is named, the first call creates
-    /// it together with the key file `$XDG_CONFIG_HOME/vaultfmt/default.key`, both readable only by the user, and
-    /// reports this in a notice.
+    /// `VAULTFMT_PASSPHRASE_FILE` or `VAULTFMT_PASSPHRASE`. Without that variable, the default vault
+    /// `$XDG_DATA_HOME/vaultfmt/default.vault` is used. If the default vault does not exist and no factor is named, the
+    /// first call creates it together with the key file `$XDG_CONFIG_HOME/vaultfmt/default.key`, both readable only by
+    /// the user, and reports this in a notice.
     public static func configure(vault: Vault) { VaultInUse.use(vault) }
 
     /// Makes the next call open the vault specified by the environment, as at program start.
@@ -22,14 +22,14 @@ extension Keychain {
         get throws { try call { () throws(KeychainFailure) in try VaultInUse.current() } }
     }
 
-    /// Locks the vault in use, wiping the keys of items that are accessible only when it is unlocked. Such items are
-    /// still listed, but reading their secrets, and any change, fails with `Status.interactionNotAllowed`. Throws a
-    /// `Status` if the vault was not open yet and cannot be opened.
+    /// Locks the vault in use, wiping the keys of items that are accessible only when the vault is unlocked. Such items
+    /// are still listed, but reading their secrets or changing anything fails with `Status.interactionNotAllowed`.
+    /// Throws a `Status` if the vault was not open yet and cannot be opened.
     public static func lock() throws { try call { () throws(KeychainFailure) in try VaultInUse.lock() } }
 
     /// Unlocks the vault with the factors from the environment. Throws `Status.param` for a vault set with
     /// `configure(vault:)`, which must be unlocked with its own `unlock`, and `authFailed` if the factors do not open
-    /// it.
+    /// the vault.
     public static func unlock() throws { try call { () throws(KeychainFailure) in try VaultInUse.unlock() } }
 
     /// The reason for the last failed call on this thread: one line with the vault's path and the reason, or nil if no

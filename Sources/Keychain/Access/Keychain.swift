@@ -10,8 +10,8 @@ public let KeychainAccessErrorDomain = "com.kishikawakatsumi.KeychainAccess.erro
 
 /// The passwords of one service or server, stored in a vault.
 ///
-/// It is source-compatible with the library of the same name for Apple's Keychain. If a file cannot behave like the
-/// Keychain, the guide *Bringing Keychain code to Linux* explains what happens instead. An instance only holds its
+/// This class is source-compatible with the library of the same name for Apple's Keychain. If a file cannot behave like
+/// the Keychain, the guide *Bringing Keychain code to Linux* explains what happens instead. An instance only holds its
 /// search criteria: every call works on the newest state of the vault that the process uses (see `configure(vault:)`),
 /// and every change is one commit. Any number of threads may share a `Keychain`, and any number of processes may share
 /// a vault.
@@ -25,23 +25,23 @@ public final class Keychain: Sendable {
 
     // MARK: creating
 
-    /// Creates a keychain of this program's generic passwords. The service is the bundle's identifier or, without a
+    /// Creates a keychain for this program's generic passwords. The service is the bundle's identifier or, without a
     /// bundle identifier, as on Linux, the name of the program.
     public convenience init() { self.init(service: Options.defaultService) }
 
-    /// Creates a keychain of a service's generic passwords.
+    /// Creates a keychain for a service's generic passwords.
     public convenience init(service: String) {
         var options = Options()
         options.service = service
         self.init(options)
     }
 
-    /// Creates a keychain of this program's generic passwords in an access group.
+    /// Creates a keychain for this program's generic passwords in an access group.
     public convenience init(accessGroup: String) {
         self.init(service: Options.defaultService, accessGroup: accessGroup)
     }
 
-    /// Creates a keychain of a service's generic passwords in an access group.
+    /// Creates a keychain for a service's generic passwords in an access group.
     public convenience init(service: String, accessGroup: String) {
         var options = Options()
         options.service = service
@@ -49,17 +49,17 @@ public final class Keychain: Sendable {
         self.init(options)
     }
 
-    /// Creates a keychain of internet passwords for a server, given as a URL string. Traps if the string is not a URL.
+    /// Creates a keychain for a server's internet passwords. Traps if the string that names the server is not a URL.
     public convenience init(
         server: String, protocolType: ProtocolType, accessGroup: String? = nil,
         authenticationType: AuthenticationType = .default
     ) {
-        guard let url = URL(string: server) else { preconditionFailure("a Keychain's server must be a URL") }
+        guard let url = URL(string: server) else { preconditionFailure("a Keychain's server must be given as a URL") }
         self.init(
             server: url, protocolType: protocolType, accessGroup: accessGroup, authenticationType: authenticationType)
     }
 
-    /// Creates a keychain of internet passwords for a server: the URL's host and, if it has one, its port.
+    /// Creates a keychain for a server's internet passwords: the URL names its host and, optionally, its port.
     public convenience init(
         server: URL, protocolType: ProtocolType, accessGroup: String? = nil,
         authenticationType: AuthenticationType = .default
@@ -106,19 +106,20 @@ public final class Keychain: Sendable {
     /// The authentication type of an internet password.
     public var authenticationType: AuthenticationType { options.authenticationType }
 
-    /// The accessibility of items that it stores; `afterFirstUnlock` by default.
+    /// The accessibility of items that this keychain stores; `afterFirstUnlock` by default.
     public var accessibility: Accessibility { options.accessibility }
 
-    /// The approval that each read of an item that it stores requires; nil if no approval is required.
+    /// The approval required for each read of an item that this keychain stores; nil if no approval is required.
     public var authenticationPolicy: AuthenticationPolicy? { options.authenticationPolicy }
 
-    /// True if items that it stores are meant to be synchronized. A vault does not synchronize anything by itself.
+    /// True if items that this keychain stores are meant to be synchronized. A vault does not synchronize anything by
+    /// itself.
     public var synchronizable: Bool { options.synchronizable }
 
-    /// The label of items that it stores.
+    /// The label of items that this keychain stores.
     public var label: String? { options.label }
 
-    /// The comment stored with its items.
+    /// The comment stored with this keychain's items.
     public var comment: String? { options.comment }
 
     /// The message shown when the user is asked for approval.
@@ -159,7 +160,7 @@ public final class Keychain: Sendable {
     /// Returns a copy that stores items with a comment.
     public func comment(_ comment: String) -> Keychain { with { $0.comment = comment } }
 
-    /// Returns a copy that stores items with additional attributes, by the `kSecAttr…` constants of the module
+    /// Returns a copy that stores items with additional attributes, named by the `kSecAttr…` constants of the module
     /// `SecItem`. They take precedence over all others.
     ///
     /// If an attribute is unknown or a value has the wrong type, `set` throws.
@@ -170,7 +171,7 @@ public final class Keychain: Sendable {
         with { $0.authenticationPrompt = authenticationPrompt }
     }
 
-    /// Returns a copy that handles items that require asking the user in this way.
+    /// Returns a copy with a different handling of items for which the user would have to be asked.
     public func authenticationUI(_ authenticationUI: AuthenticationUI) -> Keychain {
         with { $0.authenticationUI = authenticationUI }
     }

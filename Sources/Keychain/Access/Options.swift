@@ -66,7 +66,7 @@ struct Options: Sendable {
         switch itemClass {
         case .genericPassword: place[SecKey.service] = service
         case .internetPassword:
-            // A text without a scheme has no host, and must not match all servers.
+            // Text without a scheme has no host, and must not match all servers.
             place[SecKey.server] = server.map { $0.host ?? $0.absoluteString }
             place[SecKey.port] = server?.port
             place[SecKey.protocolType] = protocolType?.rawValue

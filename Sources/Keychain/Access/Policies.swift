@@ -9,7 +9,7 @@ public enum AuthenticationUI: Sendable, CaseIterable {
     /// Treat items for which the user would have to be asked as if they did not exist.
     case skip
 
-    /// The value of its `kSecUseAuthenticationUI…` constant.
+    /// The value of the corresponding `kSecUseAuthenticationUI…` constant.
     public var rawValue: String {
         switch self {
         case .allow: SecKey.useAuthenticationUIAllow

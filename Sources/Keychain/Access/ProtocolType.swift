@@ -2,7 +2,7 @@
 public enum ProtocolType: Sendable, CaseIterable {
     /// The File Transfer Protocol.
     case ftp
-    /// An account of an FTP server.
+    /// An account on an FTP server.
     case ftpAccount
     /// HTTP.
     case http
@@ -65,13 +65,13 @@ public enum ProtocolType: Sendable, CaseIterable {
 }
 
 extension ProtocolType: RawRepresentable, CustomStringConvertible {
-    /// Creates the case for the value of a constant, or returns nil for any other string.
+    /// Creates the case that corresponds to a constant's value; returns nil for any other string.
     public init?(rawValue: String) {
         guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = found
     }
 
-    /// The value of its `kSecAttrProtocol…` constant.
+    /// The value of the corresponding `kSecAttrProtocol…` constant.
     public var rawValue: String { code.value }
 
     /// The constant's name without its prefix.

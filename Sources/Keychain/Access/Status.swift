@@ -2,7 +2,7 @@ public import Foundation
 internal import KeychainCore
 
 extension Status: CustomStringConvertible {
-    /// Creates the case with this code, or `unexpectedError` if no case has it.
+    /// Creates the case with this code, or `unexpectedError` if there is no such case.
     public init(status: OSStatus) { self = Status(rawValue: status) ?? .unexpectedError }
 
     /// One sentence in English. `Keychain.lastFailure` contains the vault's path and the reason.

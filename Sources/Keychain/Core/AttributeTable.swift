@@ -1,13 +1,14 @@
 internal import VaultFmt
 
-/// The attributes of items: for each, Apple's code, the values that it accepts, and where a vault stores it.
+/// The attributes of items: for each attribute, Apple's code, the accepted values, and the place where a vault stores
+/// it.
 struct AttributeTable {
     /// The place where a vault stores an attribute.
     enum Place: Sendable, Equatable {
         /// A field of the item's key.
         case key(ItemKey.Field)
         case group, synchronizable, accessible, accessControl, created, modified
-        /// An attribute of this name.
+        /// An attribute with this name.
         case attribute(String)
     }
 
@@ -125,7 +126,7 @@ extension ItemKey.Field {
         }
     }
 
-    /// For a field whose Apple constants are four-character codes, the mapping of those codes.
+    /// The mapping of four-character codes, for a field whose Apple constants are such codes.
     var codedText: CodedText? {
         switch self {
         case .protocol: .protocols

@@ -33,7 +33,7 @@ package enum AttributeValue: Sendable, Equatable {
         }
     }
 
-    /// Returns whether it equals a value of another type: text is compared as its UTF-8 bytes.
+    /// Returns whether this value equals a value of another type: text is compared as its UTF-8 bytes.
     func hasSameBytes(as other: AttributeValue) -> Bool {
         guard let left = rawBytes, let right = other.rawBytes else { return self == other }
         return left == right
@@ -121,7 +121,7 @@ package enum AttributeValue: Sendable, Equatable {
 
     // MARK: vaults
 
-    /// The bytes that represent it in a vault.
+    /// The bytes that represent this value in a vault.
     var stored: [UInt8] {
         switch self {
         case .text(let text): Array(text.utf8)
@@ -133,7 +133,7 @@ package enum AttributeValue: Sendable, Equatable {
 
     /// Parses the form written by `stored`; returns nil for anything else, which another program may have stored.
     ///
-    /// - `isOtherType`: Whether it was given as bytes where text is usual, or as text where bytes are usual.
+    /// - `isOtherType`: Whether the value was given as bytes where text is usual, or as text where bytes are usual.
     ///   Bytes that are not UTF-8 stay bytes.
     init?(stored bytes: [UInt8], _ kind: Kind, isOtherType: Bool = false) {
         let text = String(validating: bytes, as: UTF8.self)

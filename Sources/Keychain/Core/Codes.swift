@@ -59,7 +59,7 @@ struct CodedText {
     /// Returns the constant's value for a vault's word; any other text is returned unchanged.
     func code(_ word: String) -> String { codes[word] ?? word }
 
-    /// URL schemes, if the protocol has one.
+    /// URL schemes, for the protocols that have one.
     static let protocols = CodedText([
         "ftp ": "ftp", "ftpa": "ftp-account", "http": "http", "irc ": "irc", "nntp": "nntp", "pop3": "pop3",
         "smtp": "smtp",

@@ -5,7 +5,7 @@ internal import VaultFmt
 package struct FoundItem {
     private let item: Item
     private let reference: ItemReference
-    /// The secret, if it was requested.
+    /// The secret, if requested.
     package let secret: Data?
 
     init(_ item: Item, in vault: Vault, secret: Data?) {

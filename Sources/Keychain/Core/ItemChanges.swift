@@ -2,7 +2,7 @@ package import Foundation
 package import VaultFmt
 internal import VaultLocal
 
-/// The attributes and secret for an item, taken from a dictionary: all of those of a new item, or the changes to an
+/// The attributes and secret for an item, taken from a dictionary: everything for a new item, or the changes to an
 /// existing one.
 package struct ItemChanges: Sendable {
     /// The values of the attributes, by code.
@@ -66,7 +66,7 @@ package struct ItemChanges: Sendable {
 
     private static func check(accessible value: AttributeValue) throws(KeychainFailure) {
         guard case .text(let code) = value, Accessibility(code: code) != nil else {
-            throw KeychainFailure(.param, "there is no such accessibility")
+            throw KeychainFailure(.param, "the accessibility is unknown")
         }
     }
 
@@ -80,14 +80,14 @@ package struct ItemChanges: Sendable {
     /// The flags of the access control, if one is given.
     var policy: UInt? { control?.flags }
 
-    /// The accessibility of the secret, if it is given.
+    /// The accessibility of the secret, if one is given.
     var accessibility: Accessibility? {
         if let control { return Accessibility(code: control.protection) }
         guard case .text(let code) = values[SecKey.accessible] else { return nil }
         return Accessibility(code: code)
     }
 
-    /// Returns a date in milliseconds, if it is given.
+    /// Returns a date in milliseconds, if one is given.
     func date(_ code: String) -> Int64? {
         guard case .date(let milliseconds) = values[code] else { return nil }
         return milliseconds
@@ -125,8 +125,8 @@ package struct ItemChanges: Sendable {
     /// The name of the attribute that stores the policy.
     static let policyName = "authentication-policy"
 
-    /// Copies the secret into wiped memory for the duration of a call. The original `Data` belongs to the caller and is
-    /// not wiped.
+    /// Copies the secret, for the duration of a call, into memory that is then wiped. The original `Data` belongs to
+    /// the caller and is not wiped.
     func withSecret<R>(_ body: (borrowing Secret) throws(VaultError) -> R) throws(VaultError) -> R {
         let data = secret ?? Data()
         var copy = Secret(count: data.count)

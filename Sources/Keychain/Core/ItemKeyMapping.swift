@@ -17,7 +17,7 @@ extension ItemChanges {
         }
     }
 
-    /// Returns the value of a key's field, or nil if it is not given.
+    /// Returns the value of a key's field, or nil if no value is given.
     func value(of field: ItemKey.Field) throws(KeychainFailure) -> ItemKey.Value? {
         let code = field.appleCode
         switch field.kind {

@@ -87,7 +87,7 @@ struct ItemMatcher {
 }
 
 extension Item {
-    /// Returns whether the item has the attribute of a row, whose value may not have been read.
+    /// Returns whether the item has a row's attribute, even if the attribute's value has not been read.
     fileprivate func isListed(_ row: AttributeTable.Row) -> Bool {
         guard case .attribute(let name) = row.place else { return true }
         return attributes.attribute(name) != nil
@@ -96,7 +96,7 @@ extension Item {
 
 /// The attributes of an item under their names in these APIs.
 enum ItemAttributes {
-    /// Returns the value of an attribute, or nil if the item does not have it.
+    /// Returns the value of an attribute, or nil if the item does not have the attribute.
     static func value(_ row: AttributeTable.Row, _ item: Item, _ key: KeyValues, _ types: OtherTypes) -> AttributeValue?
     {
         switch row.place {

@@ -5,7 +5,7 @@ internal import VaultLocal
 /// The operations on items shared by both APIs: find, add, update and remove, each on the newest state of the vault in
 /// use.
 package enum ItemStore {
-    /// Runs a call and reports the reason if it fails.
+    /// Runs a call and, if the call fails, reports the reason.
     package static func call<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure) -> R {
         defer { Notices.sayWaiting() }
         do throws(KeychainFailure) { return try body() } catch {
@@ -18,7 +18,8 @@ package enum ItemStore {
     /// item matches.
     ///
     /// Throws `interactionNotAllowed` if the vault is locked, `authFailed` if the secret is in a group that the vault's
-    /// slot does not grant, `dataNotAvailable` if it belongs to another device, or `decode` if it is damaged.
+    /// slot does not grant, `dataNotAvailable` if the secret belongs to another device, or `decode` if the secret is
+    /// damaged.
     package static func find(_ request: ItemRequest) throws(KeychainFailure) -> [FoundItem] {
         let vault = try VaultInUse.refreshed()
         let matcher = try ItemMatcher(request, in: vault)
@@ -116,7 +117,7 @@ package enum ItemStore {
         return FoundItem(item, in: vault, secret: request.returns.contains(.data) ? new.secret ?? Data() : nil)
     }
 
-    /// Changes all items that match. Throws `itemNotFound`, `duplicateItem` if two would get the same key, or
+    /// Changes all items that match. Throws `itemNotFound`, `duplicateItem` if two items would get the same key, or
     /// `readOnlyAttribute` for dates.
     package static func update(_ request: ItemRequest, _ changes: ItemChanges) throws(KeychainFailure) {
         guard request.returns.isEmpty else { throw KeychainFailure(.param, "an update cannot return anything") }
@@ -138,8 +139,8 @@ package enum ItemStore {
         changes.secret == nil && changes.accessibility != nil
     }
 
-    /// Requests the approval that is required to remove the access control of matching items, and returns these
-    /// items. No lock is held during this, because the handler waits for the user and may use the vault.
+    /// Requests the approval that is required to remove the access control of matching items, and returns these items.
+    /// No lock is held meanwhile, because the handler waits for the user and may use the vault.
     private static func approved(
         _ request: ItemRequest, _ changes: ItemChanges
     ) throws(KeychainFailure) -> Set<ItemID> {
@@ -238,7 +239,8 @@ package enum ItemStore {
         let item = try vaultCall { () throws(VaultError) in try transaction.item(key) }
         let attributes = changes.attributes(of: key.itemClass, changing: item)
         try vaultCall { () throws(VaultError) in
-            // After a merge, two items can have the same key, and one of them is listed under another.
+            // After a merge, two items can have the same key, in which case one of them is listed under a different
+            // key.
             if newKey != key, let other = try transaction.item(newKey), other.id != item?.id {
                 throw VaultError(.duplicateItem, "the item already exists")
             }

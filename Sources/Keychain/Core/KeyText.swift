@@ -32,7 +32,7 @@ enum KeyText {
 /// The attributes of an item whose values were given as the less usual of two types: as bytes instead of text, or as
 /// text instead of bytes.
 struct OtherTypes: Equatable {
-    /// The attribute of a vault's item that lists them, by their codes.
+    /// The name of the attribute in which a vault's item lists those attributes, by their codes.
     static let name = "keychain-types"
 
     private(set) var codes: Set<String> = []
@@ -56,6 +56,6 @@ struct OtherTypes: Equatable {
         }
     }
 
-    /// The attribute's value, or nil for none.
+    /// The attribute's value, or nil if the list is empty.
     var stored: [UInt8]? { codes.isEmpty ? nil : Array(codes.sorted().joined(separator: " ").utf8) }
 }

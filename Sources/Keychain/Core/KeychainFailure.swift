@@ -38,14 +38,14 @@ package struct KeychainFailure: Error, Sendable {
         case decode = -26275
     }
 
-    /// True if it is an ordinary outcome rather than a failure, and needs no notice.
+    /// True if this is an ordinary outcome rather than a failure and therefore needs no notice.
     package var isPlainOutcome: Bool { status == Code.itemNotFound.rawValue || status == Code.duplicateItem.rawValue }
 
     package static let itemNotFound = KeychainFailure(.itemNotFound, "no item matches")
 }
 
 extension KeychainFailure {
-    /// Creates the failure for an error of the vault, with the error's own description.
+    /// Creates the failure for a vault error, with the error's own description.
     package init(_ error: VaultError) { self.init(Code(error.code), error.description) }
 }
 

@@ -34,7 +34,7 @@ package enum Notices {
     }
 
     /// Writes to standard error, which can be closed, full, or a pipe without a reader. In that case, the notice is
-    /// lost, but SIGPIPE does not kill the program, to which its handler belongs.
+    /// lost, but SIGPIPE does not kill the program; the handler for that signal belongs to the program.
     private static func write(_ bytes: [UInt8]) {
         var (signal, before) = (sigset_t(), sigset_t())
         sigemptyset(&signal)

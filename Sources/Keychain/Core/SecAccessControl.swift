@@ -3,8 +3,8 @@ internal import VaultFmt
 /// The accessibility of an item's secret, and the approval that each read requires.
 ///
 /// A file cannot ask for a fingerprint or a passcode, so the program must ask for approval, through
-/// `Keychain.authenticate` or `SecItemVault.setAuthentication`. Only programs that use these APIs honor this;
-/// encryption does not enforce it.
+/// `Keychain.authenticate` or `SecItemVault.setAuthentication`. Only programs that use these APIs honor this
+/// requirement; encryption does not enforce it.
 public final class SecAccessControl: Sendable, Hashable {
     /// One of the `kSecAttrAccessible…` constants.
     public let protection: String

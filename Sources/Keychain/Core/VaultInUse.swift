@@ -7,7 +7,7 @@ internal import VaultStore
 package enum VaultInUse {
     private struct State {
         var vault: Vault?
-        /// True if it was set by the program.
+        /// True if the program set the vault.
         var isGiven = false
         /// The path most recently opened or attempted, for messages.
         var path: String?
@@ -23,7 +23,7 @@ package enum VaultInUse {
     /// Makes the next call open the vault specified by the environment.
     package static func useEnvironment() { state.withLock { $0 = State() } }
 
-    /// The path of the vault in use, or of the one that could not be opened.
+    /// The path of the vault in use, or of the vault that could not be opened.
     package static var path: String? { state.withLock { $0.path } }
 
     /// Returns the vault, opened if necessary, in the state in which it was last used.
@@ -39,8 +39,8 @@ package enum VaultInUse {
         }
     }
 
-    /// Returns the vault at its newest state. If a rotation replaced its keys, it is reopened if this module opened it;
-    /// a rotation on another machine is refused until it has been accepted on this one.
+    /// Returns the vault at its newest state. If a rotation replaced the vault's keys, the vault is reopened, provided
+    /// that this module opened it; a rotation on another machine is refused until it has been accepted on this machine.
     package static func refreshed() throws(KeychainFailure) -> Vault {
         let vault = try current()
         defer { Notices.sayWaiting() }
@@ -91,7 +91,7 @@ package enum VaultInUse {
         }
         return try state.withLock { (state) throws(KeychainFailure) in
             guard !state.isGiven else { return nil }
-            // Another thread may have done so in the meantime.
+            // Another thread may have reopened the vault in the meantime.
             if let vault = state.vault, vault !== old { return vault }
             return try open(&state, &notices, mayCreate: false)
         }

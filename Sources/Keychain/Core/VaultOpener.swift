@@ -1,7 +1,7 @@
 internal import VaultFmt
 internal import VaultLocal
 
-/// Opens the vault named by the environment, or the default one, which is created on first use. The vault is checked
+/// Opens the vault named by the environment, or the default vault, which is created on first use. The vault is checked
 /// against the state that this machine remembers.
 ///
 /// Any number of processes may do this at the same time: the key file and the vault are given their names only when
@@ -32,8 +32,7 @@ struct VaultOpener {
         }
     }
 
-    /// Opens a vault that `vaultfmt unlock` keeps unlocked, if no factor is given; returns nil if it is not kept
-    /// unlocked.
+    /// If no factor is given, opens the vault with the key that `vaultfmt unlock` keeps; returns nil if no key is kept.
     private func openUnlocked() throws(KeychainFailure) -> Vault? {
         guard !FactorSources.environment.isAnyGiven, machine.exists(places.vault),
             !places.isDefault || !machine.exists(places.generatedKeyFile)

@@ -77,7 +77,8 @@ extension SecItemVault {
     ///
     /// The handler is called for every read of such an item, on the reading thread. If it is nil, which is the default,
     /// the user cannot be asked: such items cannot be stored (`errSecUnimplemented`), and their secrets cannot be read
-    /// (`errSecInteractionNotAllowed`). It is shared with `Keychain.authenticate`; the last handler set applies.
+    /// (`errSecInteractionNotAllowed`). The handler is shared with `Keychain.authenticate`; the last handler set
+    /// applies.
     public static func setAuthentication(_ handler: (@Sendable (SecItemAuthenticationRequest) -> Bool)?) {
         guard let handler else {
             Authentication.handler = nil

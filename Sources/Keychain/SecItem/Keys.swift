@@ -130,7 +130,7 @@ public nonisolated(unsafe) let kSecMatchLimitAll = SecKey.matchLimitAll as CFStr
 public nonisolated(unsafe) let kSecReturnData = SecKey.returnData as CFString
 /// A `Bool`: true to return the attributes.
 public nonisolated(unsafe) let kSecReturnAttributes = SecKey.returnAttributes as CFString
-/// A `Bool`: true to return a reference. Here it is the same `Data` as the persistent one.
+/// A `Bool`: true to return a reference. Here, it is the same `Data` as the persistent reference.
 public nonisolated(unsafe) let kSecReturnRef = SecKey.returnReference as CFString
 /// A `Bool`: true to return a persistent reference.
 public nonisolated(unsafe) let kSecReturnPersistentRef = SecKey.returnPersistentReference as CFString

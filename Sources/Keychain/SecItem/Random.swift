@@ -1,7 +1,7 @@
 internal import VaultFmt
 
-/// Apple's type for random number generators. The only one here is the system's, selected by `kSecRandomDefault` or
-/// nil.
+/// Apple's type for random number generators. The only generator here is the system's, selected by `kSecRandomDefault`
+/// or nil.
 public final class SecRandom: Sendable {
     private init() {}
 }

@@ -6,13 +6,13 @@ public import VaultFmt
 /// By default, it is the vault named by `VAULTFMT_VAULT`, opened with `VAULTFMT_KEY_FILE`, `VAULTFMT_PASSPHRASE_FILE`
 /// or `VAULTFMT_PASSPHRASE`; otherwise the default vault, which is created on first use together with its own key file.
 public enum SecItemVault {
-    /// Makes every call use this vault from now on. Open it for changing unless it will only be read.
+    /// Makes every call use this vault from now on. Open the vault for changing unless it will only be read.
     public static func configure(vault: Vault) { VaultInUse.use(vault) }
 
     /// Makes the next call open the vault specified by the environment, as at program start.
     public static func configureFromEnvironment() { VaultInUse.useEnvironment() }
 
-    /// Locks the vault: secrets that are accessible only when it is unlocked are refused, and nothing can be changed.
+    /// Locks the vault: secrets accessible only while the vault is unlocked are refused, and nothing can be changed.
     ///
     /// A vault that has not been opened yet is opened first. Returns `errSecSuccess`, or the reason why it could not be
     /// opened.

@@ -39,8 +39,8 @@ where Credential: CaseIterable & RawRepresentable & Sendable, Credential.RawValu
         logging("get", type) { try keychain.get(type.rawValue) } ?? nil
     }
 
-    /// Removes the credential of the given type. Returns true even if it did not exist, and false if it cannot be
-    /// removed.
+    /// Removes the credential of the given type. Returns true even if there was no such credential, and false if it
+    /// cannot be removed.
     @discardableResult
     public func delete(_ type: Credential) -> Bool {
         logging("delete", type) { try keychain.remove(type.rawValue) } != nil

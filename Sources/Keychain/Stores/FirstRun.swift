@@ -14,7 +14,7 @@ public struct FirstRun {
 
     /// Removes all credentials if the program has not run before, and records that it has.
     ///
-    /// Returns false if they cannot be removed; the next run then tries again.
+    /// Returns false if the credentials cannot be removed; the next run then tries again.
     @discardableResult
     public func wipe<Credential>(_ credentials: CredentialRepository<Credential>) -> Bool {
         guard !defaults.bool(forKey: key) else { return true }

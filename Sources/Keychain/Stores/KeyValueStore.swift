@@ -4,25 +4,25 @@ public import Foundation
 ///
 /// Calls only return whether they succeeded; the reason for a failure goes to the store's logger.
 public protocol KeyValueStore {
-    /// The value of a key; nil if it does not exist or cannot be read. Assigning nil removes the key. Failures are not
-    /// reported here; use the functions to detect them.
+    /// The value for a key; nil if the key does not exist or the value cannot be read. Assigning nil removes the key.
+    /// Failures are not reported here; use the functions to detect them.
     subscript(key: String) -> Data? { get nonmutating set }
 
-    /// Stores the value of a key, replacing any existing one. Returns false if it cannot be stored.
+    /// Stores the value for a key, replacing any existing one. Returns false if the value cannot be stored.
     func save(data: Data, key: String) -> Bool
 
-    /// Replaces the value of a key. Returns false if it does not exist or cannot be replaced.
+    /// Replaces the value for a key. Returns false if the key does not exist or the value cannot be replaced.
     func update(data: Data, key: String) -> Bool
 
-    /// Removes a key and its value. Returns false if it does not exist or cannot be removed.
+    /// Removes a key and its value. Returns false if the key does not exist or cannot be removed.
     func delete(key: String) -> Bool
 
-    /// Returns the value of a key, or nil if it does not exist or cannot be read.
+    /// Returns the value for a key, or nil if the key does not exist or the value cannot be read.
     func fetch(key: String) -> Data?
 }
 
 extension KeyValueStore {
-    /// The value of a key, implemented with `fetch`, `save` and `delete`. See the requirement.
+    /// The value for a key, implemented with `fetch`, `save` and `delete`. See the requirement.
     public subscript(key: String) -> Data? {
         get { fetch(key: key) }
         nonmutating set {

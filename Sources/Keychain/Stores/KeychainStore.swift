@@ -3,7 +3,7 @@ internal import KeychainCore
 public import Logging
 internal import SecItem
 
-/// The conditions under which the items of a `KeychainStore` can be read.
+/// The conditions under which the items in a `KeychainStore` can be read.
 public enum KeychainAccesibility: Sendable, CaseIterable {
     /// Readable while the vault is unlocked.
     case whenUnlocked
@@ -27,7 +27,7 @@ public enum KeychainAccesibility: Sendable, CaseIterable {
     }
 }
 
-/// The class of the items of a `KeychainStore`.
+/// The class of the items in a `KeychainStore`.
 public enum KeychainSecurityClass: Sendable, CaseIterable {
     /// Passwords for a server, whose name is the service.
     case internetPassword
@@ -71,12 +71,12 @@ public struct KeychainStore: KeyValueStore, Sendable {
     private let securityClass: KeychainSecurityClass
     private let logger: Logger?
 
-    /// Creates a store of this program's generic passwords, accessible after the vault has been unlocked once.
+    /// Creates a store for this program's generic passwords, accessible after the vault has been unlocked once.
     public init(logger: Logger? = nil) {
         self.init(accesibility: .afterFirstUnlock, securityClass: .genericPassword, logger: logger)
     }
 
-    /// Creates a store of a service's items.
+    /// Creates a store for a service's items.
     ///
     /// - Parameters:
     ///   - service: The service; by default the bundle's identifier or, if there is none, as on Linux, the name of the
@@ -84,7 +84,7 @@ public struct KeychainStore: KeyValueStore, Sendable {
     ///   - groupId: The access group; nil for the default one.
     ///   - accesibility: When the items can be read.
     ///   - securityClass: The class of the items.
-    ///   - logger: The logger for its calls; nil disables logging.
+    ///   - logger: The logger for the store's calls; nil disables logging.
     public init(
         service: String? = Bundle.main.bundleIdentifier, groupId: String? = nil, accesibility: KeychainAccesibility,
         securityClass: KeychainSecurityClass, logger: Logger?
@@ -96,7 +96,7 @@ public struct KeychainStore: KeyValueStore, Sendable {
         self.logger = logger
     }
 
-    /// Atomically stores the value of a key, replacing any existing one. Returns false if it cannot be stored.
+    /// Atomically stores the value for a key, replacing any existing one. Returns false if the value cannot be stored.
     public func save(data: Data, key: String) -> Bool {
         let item = item(key)
         let status = Self.status { () throws(KeychainFailure) in
@@ -109,15 +109,15 @@ public struct KeychainStore: KeyValueStore, Sendable {
         return succeeds("save", key, status)
     }
 
-    /// Replaces the value of a key. Returns false if it does not exist or cannot be replaced.
+    /// Replaces the value for a key. Returns false if the key does not exist or the value cannot be replaced.
     public func update(data: Data, key: String) -> Bool {
         succeeds("update", key, SecItemUpdate(item(key) as CFDictionary, changes(data) as CFDictionary))
     }
 
-    /// Removes a key and its value. Returns false if it does not exist or cannot be removed.
+    /// Removes a key and its value. Returns false if the key does not exist or cannot be removed.
     public func delete(key: String) -> Bool { succeeds("delete", key, SecItemDelete(item(key) as CFDictionary)) }
 
-    /// Returns the value of a key, or nil if it does not exist or cannot be read.
+    /// Returns the value for a key, or nil if the key does not exist or the value cannot be read.
     public func fetch(key: String) -> Data? {
         var query = item(key)
         query[kSecReturnData] = true

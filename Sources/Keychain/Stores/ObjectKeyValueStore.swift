@@ -19,18 +19,19 @@ extension PropertyListDecoder: ObjectDecoder {}
 
 /// A store of Codable values by key.
 public protocol CodableKeyValueStore {
-    /// Stores the value of a key, replacing any existing one. Returns false if it cannot be stored. Rethrows the
-    /// encoder's errors.
+    /// Stores the value for a key, replacing any existing one. Returns false if the value cannot be stored. Rethrows
+    /// the encoder's errors.
     func save<Element: Encodable>(element: Element, key: String) throws -> Bool
 
-    /// Replaces the value of a key. Returns false if it does not exist or cannot be replaced. Rethrows the encoder's
-    /// errors.
+    /// Replaces the value for a key. Returns false if the key does not exist or the value cannot be replaced. Rethrows
+    /// the encoder's errors.
     func update<Element: Encodable>(element: Element, key: String) throws -> Bool
 
-    /// Removes a key and its value. Returns false if it does not exist or cannot be removed.
+    /// Removes a key and its value. Returns false if the key does not exist or cannot be removed.
     func delete(key: String) -> Bool
 
-    /// Returns the value of a key, or nil if it does not exist or cannot be read. Rethrows the decoder's errors.
+    /// Returns the value for a key, or nil if the key does not exist or the value cannot be read. Rethrows the
+    /// decoder's errors.
     func fetch<Element: Decodable>(key: String, type: Element.Type) throws -> Element?
 }
 
@@ -57,20 +58,20 @@ public struct ObjectKeyValueStore: CodableKeyValueStore {
         self.store = store
     }
 
-    /// Stores the value of a key, replacing any existing one. See the requirement.
+    /// Stores the value for a key, replacing any existing one. See the requirement.
     public func save<Element: Encodable>(element: Element, key: String) throws -> Bool {
         store.save(data: try encoder.encode(element), key: key)
     }
 
-    /// Replaces the value of a key. See the requirement.
+    /// Replaces the value for a key. See the requirement.
     public func update<Element: Encodable>(element: Element, key: String) throws -> Bool {
         store.update(data: try encoder.encode(element), key: key)
     }
 
-    /// Removes a key and its value. Returns false if it does not exist or cannot be removed.
+    /// Removes a key and its value. Returns false if the key does not exist or cannot be removed.
     public func delete(key: String) -> Bool { store.delete(key: key) }
 
-    /// Returns the value of a key, or nil if it does not exist or cannot be read. See the requirement.
+    /// Returns the value for a key, or nil if the key does not exist or the value cannot be read. See the requirement.
     public func fetch<Element: Decodable>(key: String, type: Element.Type) throws -> Element? {
         try store.fetch(key: key).map { try decoder.decode(type, from: $0) }
     }

@@ -63,8 +63,8 @@ struct AgeFile: Sendable {
     private static func opened(_ sealed: [UInt8], _ key: borrowing Secret) throws(AgeError) -> Secret {
         let step = chunkSize + tagSize
         let chunks = (sealed.count + step - 1) / step
-        // Only the last chunk can be short. It is empty only if it is the only one: an empty chunk after others would be a
-        // second encoding of the same plaintext.
+        // Only the last chunk can be short, and it can be empty only if it is the only chunk: an empty chunk after
+        // others would be a second encoding of the same plaintext.
         let last = sealed.count - (chunks - 1) * step
         guard last > tagSize || last == tagSize && chunks == 1 else { throw damaged }
         var plain = Secret(count: sealed.count - chunks * tagSize)
@@ -101,7 +101,7 @@ enum Armor {
     private static let end = Array("-----END AGE ENCRYPTED FILE-----".utf8)
     private static let columns = 64
 
-    /// Returns the decoded armor, or the bytes themselves if they are not armored.
+    /// Returns the decoded armor, or the given bytes if they are not armored.
     static func decoded(_ bytes: [UInt8]) throws(AgeError) -> [UInt8] {
         guard bytes.starts(with: begin) else { return bytes }
         var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -4,7 +4,7 @@ public import VaultCrypto
 public final class PluginIdentity: Sendable {
     /// The plugin's name. Its program is called `age-plugin-NAME`.
     public let name: String
-    /// The text from the file. Some plugins keep secrets in it.
+    /// The text from the file, in which some plugins keep secrets.
     public let text: Secret
 
     init(name: String, text: consuming Secret) {
@@ -64,7 +64,8 @@ public enum IdentityText: Sendable {
 /// A file of identities, one per line, as `age-keygen` writes it.
 public enum IdentityList {
     /// Reads a file's content, skipping empty lines and lines that start with `#`. Throws `tooLarge`, or
-    /// `invalidIdentity` if a line is malformed (with its number) or if the file contains no identity.
+    /// `invalidIdentity` if a line is malformed (the error then contains the line number) or if the file contains no
+    /// identity.
     public static func read(_ content: borrowing Secret) throws(AgeError) -> [IdentityText] {
         guard content.count <= AgeLimit.identityFile else {
             throw AgeError(.tooLarge, "an identity file must not exceed 1 MiB")

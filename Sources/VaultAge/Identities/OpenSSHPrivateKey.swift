@@ -8,7 +8,7 @@ enum OpenSSHPrivateKey {
     private static let magic = Array("openssh-key-v1\0".utf8)
     private static let largest = 65_536
 
-    /// Reads a key; returns nil if it is encrypted. Throws `invalidIdentity` or `unsupportedIdentity`.
+    /// Reads a key; returns nil if the key is encrypted. Throws `invalidIdentity` or `unsupportedIdentity`.
     static func read(_ content: borrowing Secret) throws(AgeError) -> (any NativeIdentity)? {
         guard content.count <= largest else { throw malformed }
         let key = try decoded(content)

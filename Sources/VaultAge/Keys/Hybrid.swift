@@ -50,7 +50,7 @@ public final class HybridIdentity: NativeIdentity {
     private let seed: Secret
     private let publicKey: [UInt8]
 
-    /// Creates an identity from a seed of 32 bytes. Throws `invalidIdentity` if the seed does not result in a key.
+    /// Creates an identity from a seed of 32 bytes. Throws `invalidIdentity` if the seed does not produce a key.
     init(seed: consuming Secret) throws(AgeError) {
         publicKey = [UInt8](try Self.privateKey(seed).publicKey.rawRepresentation)
         self.seed = seed
@@ -67,7 +67,7 @@ public final class HybridIdentity: NativeIdentity {
     /// The identity's text, which is secret.
     public var text: Secret { Bech32.encode(prefix: Self.prefix, seed).uppercased() }
 
-    /// swift-crypto's form of the key. Its memory is not wiped, so it exists only during a call.
+    /// swift-crypto's form of the key. Its memory is not wiped, so the object exists only during a call.
     private static func privateKey(_ seed: borrowing Secret) throws(AgeError) -> XWingMLKEM768X25519.PrivateKey {
         try seed.withUnsafeBytes { (seed) throws(AgeError) in
             do { return try XWingMLKEM768X25519.PrivateKey(seedRepresentation: seed, publicKey: nil) } catch {

@@ -71,7 +71,7 @@ public enum RecipientText: Sendable {
     }
 
     /// Reads a list of recipients, one per line, skipping empty lines and lines that start with `#`. Throws `tooLarge`,
-    /// or the same errors as `init` with the number of the line.
+    /// or the same errors as `init`, with the line number added.
     public static func list(_ text: String) throws(AgeError) -> [RecipientText] {
         guard text.utf8.count <= AgeLimit.identityFile else {
             throw AgeError(.tooLarge, "a list of recipients must not exceed 1 MiB")
@@ -96,8 +96,8 @@ public enum RecipientText: Sendable {
 
 /// The names of plugins.
 public enum PluginName {
-    /// Returns whether a plugin can have this name. It becomes part of a program's name, so it must not lead to another
-    /// folder.
+    /// Returns whether a plugin can have this name. The name becomes part of a program's name, so it must not lead to
+    /// another folder.
     public static func isValid(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)
             && name.utf8.allSatisfy {

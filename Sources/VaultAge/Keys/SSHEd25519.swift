@@ -13,8 +13,8 @@ public struct SSHEd25519Recipient: Recipient, Hashable {
     /// The same point on Curve25519.
     fileprivate let montgomery: [UInt8]
 
-    /// Creates a recipient from the 32 bytes of a public key. Throws `invalidRecipient` if they do not encode a point
-    /// of the prime-order group.
+    /// Creates a recipient from the 32 bytes of a public key. Throws `invalidRecipient` if the bytes do not encode a
+    /// point of the prime-order group.
     init(publicKey: [UInt8], comment: String = "") throws(AgeError) {
         var montgomery = [UInt8](repeating: 0, count: KeyAgreement.size)
         guard publicKey.count == Int(crypto_sign_ed25519_PUBLICKEYBYTES),
@@ -102,7 +102,7 @@ public final class SSHEd25519Identity: NativeIdentity {
     }
 }
 
-/// Strings of the SSH protocol (RFC 4251, section 5): a length of four bytes, big-endian, followed by that many bytes.
+/// Strings of the SSH protocol (RFC 4251, section 5): a four-byte big-endian length, followed by that many bytes.
 enum SSHWire {
     static func encode(_ bytes: [UInt8]) -> [UInt8] {
         withUnsafeBytes(of: UInt32(bytes.count).bigEndian) { Array($0) } + bytes

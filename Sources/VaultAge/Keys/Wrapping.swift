@@ -35,8 +35,8 @@ enum KeyWrap {
         return body
     }
 
-    /// Returns nil if the body does not authenticate. Throws `malformedStanza` before opening a body of any other
-    /// length, because a longer body could be constructed to open under many keys.
+    /// Returns nil if the body does not authenticate. Throws `malformedStanza` for a body of any other length before
+    /// opening it, because a longer body could be constructed to open under many keys.
     static func open(_ body: [UInt8], _ key: borrowing Secret) throws(AgeError) -> FileKey? {
         guard body.count == size else {
             throw AgeError(.malformedStanza, "a stanza's body has \(body.count) bytes, not \(size)")
@@ -56,7 +56,7 @@ enum KeyWrap {
 enum KeyAgreement {
     static let size = Int(crypto_scalarmult_curve25519_BYTES)
 
-    /// Returns the public key of a private key of 32 bytes.
+    /// Returns the public key for a 32-byte private key.
     static func publicKey(_ privateKey: borrowing Secret) -> [UInt8] {
         precondition(privateKey.count == size, "a private key must be 32 bytes long")
         var out = [UInt8](repeating: 0, count: size)

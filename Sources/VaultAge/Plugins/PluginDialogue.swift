@@ -5,14 +5,14 @@ public import VaultCrypto
 /// The texts come from a plugin or from the author of a file that it reads, so they must be escaped before they are
 /// shown.
 public protocol PluginDialogue: Sendable {
-    /// Shows a message, such as "touch the key"; returns whether it could be shown.
+    /// Shows a message, such as "touch the key"; returns whether the message could be shown.
     func show(_ message: String, from plugin: String) -> Bool
 
-    /// Asks the user to choose between two answers. `no` is nil if the plugin offers only one.
-    /// - Returns: True if the answer was `yes`; nil if no one can be asked, or did not answer.
+    /// Asks the user to choose between two answers. `no` is nil if the plugin offers only one answer.
+    /// - Returns: True if the answer was `yes`; nil if no one can be asked or no one answers.
     func confirm(_ message: String, yes: String, no: String?, from plugin: String) -> Bool?
 
-    /// Asks for a line of text, without echo if it is secret. Returns nil if no one can be asked, or did not answer.
+    /// Asks for a line of text, without echo if it is secret. Returns nil if no one can be asked or no one answers.
     func ask(_ message: String, isSecret: Bool, from plugin: String) -> Secret?
 }
 

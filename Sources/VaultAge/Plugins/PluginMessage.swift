@@ -13,7 +13,7 @@ package struct PluginMessage: ~Copyable {
 
     /// The maximum length of a body, in bytes.
     package static let longestBody = AgeLimit.stanza
-    /// The maximum length of the first line, in bytes: that of a stanza, plus a command and an index before it.
+    /// The maximum length of the first line, in bytes: a stanza's maximum, plus a command and an index before it.
     static let longestHead = AgeLimit.stanza + 64
     static let columns = 64
 

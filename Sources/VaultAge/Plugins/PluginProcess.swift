@@ -35,8 +35,8 @@ struct PluginProcess: ~Copyable {
         _ = Self.end(process)
     }
 
-    /// Closes the plugin's standard input and waits for it to exit; kills it if it does not.
-    /// - Returns: Its exit code; nil if a signal killed it.
+    /// Closes the plugin's standard input, waits for the plugin to exit, and kills it if it does not.
+    /// - Returns: The plugin's exit code; nil if a signal killed the plugin.
     mutating func finish() -> Int32? {
         close(input)
         input = -1

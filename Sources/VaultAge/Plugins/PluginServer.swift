@@ -5,7 +5,7 @@ public import VaultCrypto
 /// The plugin's identities refer to identities that are stored elsewhere. The plugin does not have recipients: files
 /// are encrypted to the recipients of the stored identities.
 public struct PluginServer: ~Copyable {
-    /// Finds the stored identities that the data of a plugin identity refers to. If it throws an error, the error's
+    /// Finds the stored identities that the data of a plugin identity refers to. If this throws an error, the error's
     /// detail is shown to the user.
     public typealias Finder = (_ data: borrowing Secret, _ client: inout PluginClient) throws(AgeError) ->
         [any NativeIdentity]
@@ -58,7 +58,7 @@ public struct PluginServer: ~Copyable {
                 }
                 all.append(try find(data, &client))
             } catch {
-                // The connection to age is lost, so the error cannot be reported to it.
+                // The connection to age is lost, so the error cannot be reported to age.
                 guard client.isConnected else { throw error }
                 try client.report(["identity", String(index)], error.detail)
                 return nil
@@ -124,7 +124,7 @@ public struct PluginClient: ~Copyable {
     init(reading: Int32, writing: Int32) { stream = PluginStream(reading: reading, writing: writing) }
 
     /// Asks the user for a secret.
-    /// - Returns: The secret, or nil if no one can be asked, or did not answer.
+    /// - Returns: The secret, or nil if no one can be asked or no one answers.
     public mutating func askForSecret(_ question: String) throws(AgeError) -> Secret? {
         try send(["request-secret"], Secret(text: question))
         let answer = try receive()

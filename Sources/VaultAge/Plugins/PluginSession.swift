@@ -136,7 +136,7 @@ struct PluginSession: ~Copyable {
         }
     }
 
-    /// Returns the error for a plugin that exited before it was done.
+    /// Returns the error for a plugin that exited before it had finished.
     private mutating func ended() -> AgeError {
         stream.finishErrors()
         let code = process.finish()

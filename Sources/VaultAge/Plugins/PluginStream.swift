@@ -83,7 +83,7 @@ package struct PluginStream: ~Copyable {
         }
     }
 
-    /// Decodes a line of Base64; returns nil if it is not valid.
+    /// Decodes a line of Base64; returns nil if the line is not valid.
     private borrowing func decode(_ line: Range<Int>, into body: inout Secret, at start: Int) -> Int? {
         guard !line.isEmpty else { return 0 }
         let variant = Int32(sodium_base64_VARIANT_ORIGINAL_NO_PADDING)
@@ -169,7 +169,8 @@ package struct PluginStream: ~Copyable {
         try send(text)
     }
 
-    /// Calls write(2) without causing SIGPIPE, because its handler belongs to the program that uses this library.
+    /// Calls write(2) without raising SIGPIPE, because that signal's handler belongs to the program that uses this
+    /// library.
     private static func writeQuietly(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
         var signal = sigset_t()
         var before = sigset_t()
@@ -188,8 +189,8 @@ package struct PluginStream: ~Copyable {
 
     // MARK: waiting
 
-    /// Waits until a descriptor is ready. While waiting, reads the plugin's standard error, so that the plugin never
-    /// blocks on it.
+    /// Waits until a descriptor is ready. Meanwhile, reads the plugin's standard error, so that the plugin never blocks
+    /// on it.
     private mutating func wait(for descriptor: Int32, _ events: Int16) throws(PluginStreamFailure) {
         let clock = ContinuousClock()
         let end = patience.map { clock.now + $0 }

@@ -5,8 +5,8 @@ public import VaultStore
 /// The provider `age` (specification, section 9.3): age identities open its slots, and creating a slot requires only
 /// recipients.
 ///
-/// Pass one to `Factors(external:)`: with recipients to create a slot, or with identities to open one. A rotation needs
-/// neither: it recreates each slot for the recipients that the slot stores for owners.
+/// Pass a factor to `Factors(external:)`: with recipients to create a slot, or with identities to open one. A rotation
+/// needs neither: it recreates each slot for the recipients that the slot stores for owners.
 public final class AgeFactor: SlotFactor {
     /// The provider's name in slots.
     public static let name = "age"
@@ -27,7 +27,7 @@ public final class AgeFactor: SlotFactor {
     ///   - recipients: The recipients of a new slot, each of which can open it. They must fit into 16,384 bytes, which
     ///     is enough for eight post-quantum recipients.
     ///   - mixesLabels: Whether recipients with different labels may share a slot, such as a post-quantum and a
-    ///     classical one. The slot is then only as strong as the weakest of them.
+    ///     classical one. The slot is then only as strong as its weakest recipient.
     ///   - identities: The identities that open slots, tried in this order.
     ///   - resolver: Converts the texts that are stored for owners to recipients during a rotation.
     public init(

@@ -4,10 +4,10 @@ public import VaultFmt
 /// The contents of a slot of the provider `age`: its stanza types, which everyone can see, and its recipients, which
 /// only owners can see.
 public struct AgeSlot: Sendable {
-    /// The types of its stanzas, in order, which show the kinds of its recipients. Empty if its parameters are
+    /// The types of the slot's stanzas, in order, which show the kinds of its recipients. Empty if its parameters are
     /// malformed.
     public let stanzaTypes: [String]
-    /// The recipients for which it was created, in order; nil unless an owner opened the vault.
+    /// The recipients for which the slot was created, in order; nil unless an owner opened the vault.
     public let recipients: [RecipientText]?
 
     /// Returns nil for a slot of another provider. Throws `invalidRecipient` if the data stored for owners is

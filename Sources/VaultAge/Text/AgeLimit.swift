@@ -10,7 +10,7 @@ public enum AgeLimit {
     public static let stanza = 16_384
     /// The maximum number of characters in a recipient or identity.
     public static let key = 8192
-    /// The maximum size of an identity file in bytes, whether or not it is encrypted.
+    /// The maximum size in bytes of an identity file, whether encrypted or not.
     public static let identityFile = 1 << 20
     /// The maximum number of identities in one file.
     public static let identities = 1024

@@ -49,7 +49,8 @@ enum Bech32 {
         return bits < 5 && pending & (1 << UInt32(bits) - 1) == 0 && written == out.count
     }
 
-    /// Encodes bytes in lower case. An identity's text is secret, so it is returned in memory that is wiped after use.
+    /// Encodes bytes in lower case. An identity's text is secret, so the text is returned in memory that is wiped after
+    /// use.
     static func encode(prefix: String, _ bytes: borrowing Secret) -> Secret {
         let prefix = Array(prefix.utf8)
         var checksum = Checksum(prefix: prefix)

@@ -14,8 +14,8 @@ public protocol Recipient: Sendable {
 public struct WrappedFileKey: Sendable, Equatable {
     /// The stanzas, of which there is at least one.
     public let stanzas: [Stanza]
-    /// The labels of the recipient. Recipients of one slot have the same labels unless the user allows otherwise; an
-    /// example is `postquantum`.
+    /// The recipient's labels, such as `postquantum`. Recipients of one slot have the same labels unless the user
+    /// allows otherwise.
     public let labels: Set<String>
 
     /// Creates the result of a recipient's `wrap`.
@@ -60,7 +60,8 @@ extension NativeIdentity {
     public func unwrap(_ headers: [[Stanza]], into found: inout FoundFileKeys) throws(AgeError) {
         for (index, stanzas) in headers.enumerated() {
             for stanza in stanzas {
-                // The malformed stanza may come from another writer; it must not prevent the other slots from opening.
+                // The malformed stanza may come from another writer; such a stanza must not prevent the other slots
+                // from opening.
                 do throws(AgeError) {
                     if let key = try unwrap(stanza) { found.add(key, for: index) }
                 } catch { guard error.code == .malformedStanza else { throw error } }

@@ -50,8 +50,8 @@ public struct Stanza: Sendable, Hashable {
     /// Returns the text form of several consecutive stanzas, which is the form of an age slot's parameters.
     public static func encode(_ stanzas: [Stanza]) -> [UInt8] { stanzas.flatMap(\.encoded) }
 
-    /// Reads the text form of one to 64 stanzas, with nothing after them; `encode` turns them back into the same bytes.
-    /// Throws `malformedStanza` or `tooLarge`.
+    /// Reads the text form of one to 64 stanzas, with nothing after them; `encode` turns the stanzas back into the same
+    /// bytes. Throws `malformedStanza` or `tooLarge`.
     public static func decode(_ bytes: [UInt8]) throws(AgeError) -> [Stanza] {
         var lines = StanzaLines(bytes)
         var stanzas: [Stanza] = []

@@ -49,14 +49,16 @@ final class Questions {
     let programs: AskingPrograms
     private var waiting: [Waiting] = []
     private var asked: Asked?
+    /// The answered question whose passphrase is being tried. Its asker keeps waiting.
+    private var tried: Answered?
     /// Answers to questions that no longer need to be asked.
     private var settled: [Answered] = []
     /// Questions that a person has just refused or has not answered in time, with the answer to return without asking
     /// again, until `end`.
     private var refused: [(text: String, answer: PersonAnswer, end: UInt64)] = []
 
-    /// In milliseconds: how long a person may take to answer, how long a program may take to exit, and how long the
-    /// same question is not repeated after a no or a missing answer. A question names the process that asks, so this
+    /// In milliseconds: how long a person may take to answer, how long a program may take to exit, and how long to wait
+    /// before repeating a question that was refused or not answered. A question names the process that asks, so this
     /// affects only that process.
     static let patience: UInt64 = 120_000
     static let grace: UInt64 = 2000
@@ -100,10 +102,42 @@ final class Questions {
         return true
     }
 
+    // MARK: passphrases that are being tried
+
+    /// Keeps a question while the passphrase that was typed for it is tried.
+    func keepTried(_ answered: Answered) {
+        tried = Answered(asker: answered.asker, query: answered.query, answer: answered.answer, passphrase: nil)
+    }
+
+    /// Returns the question whose passphrase was tried, and no longer keeps it; nil if its asker is gone.
+    func takeTried() -> Answered? {
+        defer { tried = nil }
+        return tried
+    }
+
+    /// Asks again, before all waiting questions, if the passphrase was not tried to the end.
+    func askTriedAgain() {
+        guard let tried = takeTried() else { return }
+        waiting.insert(Waiting(query: tried.query, asker: tried.asker), at: 0)
+    }
+
+    /// Whether anyone waits for a passphrase that opens the vault: to be typed, or to be tried.
+    func hasPassphraseAskers(where isMeant: (Asker) -> Bool = { _ in true }) -> Bool {
+        if let tried, isMeant(tried.asker) { return true }
+        if let asked, asked.query.wantsPassphrase, let asker = asked.asker, isMeant(asker) { return true }
+        return waiting.contains { $0.query.wantsPassphrase && isMeant($0.asker) }
+    }
+
+    // MARK: removing questions
+
     /// Removes the questions for a passphrase that no longer apply, of all askers or of those selected; returns the
     /// askers that were waiting.
     func takePassphraseAskers(now: UInt64, where isMeant: (Asker) -> Bool = { _ in true }) -> [Asker] {
         var askers = waiting.filter { $0.query.wantsPassphrase && isMeant($0.asker) }.map(\.asker)
+        if let tried, isMeant(tried.asker) {
+            askers.insert(tried.asker, at: 0)
+            self.tried = nil
+        }
         waiting.removeAll { $0.query.wantsPassphrase && isMeant($0.asker) }
         if let asked, asked.query.wantsPassphrase, let asker = asked.asker, isMeant(asker) {
             askers.insert(asker, at: 0)
@@ -117,6 +151,7 @@ final class Questions {
     func forget(now: UInt64, where hasGone: (Asker) -> Bool) {
         waiting.removeAll { hasGone($0.asker) }
         settled.removeAll { hasGone($0.asker) }
+        if let tried, hasGone(tried.asker) { self.tried = nil }
         // The program did nothing wrong, but nobody needs its answer any more.
         if asked?.asker.map(hasGone) ?? false {
             asked?.asker = nil
@@ -124,11 +159,15 @@ final class Questions {
         }
     }
 
+    // MARK: asking
+
     /// Asks the next question unless one is being asked. Returns the answer if the next question does not need to be
     /// asked.
-    func askNext(now: UInt64) -> Answered? {
+    ///
+    /// - `mayAsk`: Whether a new question may be asked.
+    func askNext(now: UInt64, mayAsk: Bool = true) -> Answered? {
         if !settled.isEmpty { return settled.removeFirst() }
-        guard asked == nil, !waiting.isEmpty else { return nil }
+        guard mayAsk, asked == nil, !waiting.isEmpty else { return nil }
         let next = waiting.removeFirst()
         do {
             refused.removeAll { $0.end <= now }

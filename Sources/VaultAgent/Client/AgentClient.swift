@@ -7,11 +7,11 @@ internal import VaultLocal
 package final class AgentClient {
     private let descriptor: Int32
 
-    /// The number of seconds to wait for a reply: a person may have to confirm the request.
+    /// The number of seconds to wait for a reply; a person may have to confirm the request first.
     package static let patience = 120
 
-    /// Connects to an agent. Throws `unavailable` if no agent answers at the path, and `busy` if one does not answer in
-    /// time.
+    /// Connects to an agent. Throws `unavailable` if there is no agent at the path, and `busy` if the agent does not
+    /// answer in time.
     ///
     /// - `patience`: The number of seconds to wait for the connection and for each reply.
     package init(_ path: String, patience: Int = AgentClient.patience) throws(AgentError) {

@@ -17,8 +17,8 @@ struct AddedKeys {
 
     private(set) var entries: [Entry] = []
 
-    /// Reads a key with its comment and constraints, and adds it. It replaces the same key and its constraints if that
-    /// was added before.
+    /// Reads a key with its comment and constraints, and adds it. If the same key was added before, it is replaced
+    /// together with its constraints.
     mutating func add(_ reader: inout WireReader, isConstrained: Bool, now: UInt64) throws(AgentError) -> Entry {
         let start = reader.remaining
         let decoded = try PrivateKey.read(&reader)

@@ -1,4 +1,4 @@
-/// A host to which or from which a key may be used (PROTOCOL.agent in OpenSSH's sources).
+/// A host to or from which a key may be used (PROTOCOL.agent in OpenSSH's sources).
 struct DestinationHop: Hashable, Sendable {
     struct HostKey: Hashable, Sendable {
         let key: PublicKey
@@ -10,7 +10,7 @@ struct DestinationHop: Hashable, Sendable {
     let hostname: String
     /// A pattern for the user name; nil matches any user.
     let user: String?
-    /// The host keys of types that the agent supports; a hop without any matches no host.
+    /// The host keys whose types the agent supports; a hop without any such key matches no host.
     let keys: [HostKey]
 
     /// Reads a hop; returns nil for the machine that the agent runs on.
@@ -30,7 +30,7 @@ struct DestinationHop: Hashable, Sendable {
         return DestinationHop(hostname: hostname, user: user.isEmpty ? nil : user, keys: try keys(&reader))
     }
 
-    /// Reads a host's keys, skipping unsupported types: `ssh-add -h` sends every key it knows for the host.
+    /// Reads a host's keys, skipping unsupported types: `ssh-add -h` sends every key that it knows for the host.
     private static func keys(_ reader: inout WireReader) throws(AgentError) -> [HostKey] {
         var keys: [HostKey] = []
         var count = 0
@@ -47,7 +47,7 @@ struct DestinationHop: Hashable, Sendable {
         return keys
     }
 
-    /// Returns whether this hop matches a host that has proven that it has this key.
+    /// Returns whether this hop matches a host that has proven possession of the given key.
     func matches(_ presented: PresentedKey, at time: UInt64) -> Bool {
         keys.contains { expected in
             switch presented {
@@ -60,7 +60,7 @@ struct DestinationHop: Hashable, Sendable {
     }
 }
 
-/// A hop that a key may be used for, from one host to another.
+/// A hop from one host to another, for which a key may be used.
 struct Destination: Hashable, Sendable {
     /// The host where the hop starts; nil for the machine that the agent runs on.
     let from: DestinationHop?

@@ -1,7 +1,7 @@
 internal import VaultExchange
 package import VaultFmt
 
-/// The attributes of an item that the agent uses.
+/// The item attributes that the agent uses.
 package enum SSHAttribute {
     /// `offer`, `confirm` or `off`.
     package static let use = "ssh"

@@ -6,7 +6,7 @@ internal import VaultLocal
 package enum OfferedKeys {
     /// Reads all keys to offer.
     ///
-    /// Items in groups that the slot does not grant are skipped: they are not meant for the slot's holder.
+    /// Items in groups that the slot does not grant are skipped: their keys are not meant for the slot's holder.
     ///
     /// - `groups`: The access groups whose keys are offered even without an attribute.
     /// - `known`: Keys read from an earlier state; they are reused for items that have not changed.
@@ -20,7 +20,7 @@ package enum OfferedKeys {
         var omitted = try unusable(groups, in: vault)
         var items = try vault.items()
         while let item = try items.next() {
-            // The slot shows the attributes of all items, but opens the secrets of its own groups only.
+            // The slot shows the attributes of all items, but opens only the secrets of its own groups.
             guard vault.access.includes(item.key.group) else { continue }
             do {
                 let use = try KeyUse.of(item, groups: groups)

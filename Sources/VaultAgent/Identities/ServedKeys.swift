@@ -23,7 +23,8 @@ extension ServedVault {
     /// The keys that were last listed. This neither opens nor reads the vault.
     var lastListed: [ListedKey] { lockedReason == nil ? lastOffers.map(ListedKey.init) : remembered }
 
-    /// Descriptions of the items whose attribute offers them although that is not possible, with the reasons.
+    /// Descriptions of the items that cannot be offered although their attribute says that they should be, with the
+    /// reasons.
     package var omitted: [String] {
         guard case .open(let opened) = state else { return [] }
         return opened.offers?.omitted ?? []
@@ -48,15 +49,15 @@ extension ServedVault {
     /// The number of keys that are not offered because a client has removed them.
     var hiddenCount: Int { hidden.count }
 
-    /// The keys whose items required confirmation when the vault was last read, including hidden keys, also while the
-    /// vault is locked. This does not read the vault.
+    /// The keys whose items required confirmation when the vault was last read, including hidden keys. They remain
+    /// known while the vault is locked, and this does not read the vault.
     var lastConfirmed: Set<[UInt8]> {
         guard case .open(let opened) = state else { return confirmedWhenLocked }
         return Set((opened.offers?.keys ?? []).filter(\.needsConfirmation).map(\.publicKey.blob))
     }
 
     /// Returns whether an item requires confirmation for its key, even if the key is hidden. If the vault is locked or
-    /// cannot be read, the items as they were last read decide.
+    /// cannot be read, this depends on the items as they were last read.
     func needsConfirmation(_ key: [UInt8], now: UInt64) throws -> Bool {
         guard let vault = current(now: now) else { return lastConfirmed.contains(key) }
         return try keys(of: vault).contains { $0.publicKey.blob == key && $0.needsConfirmation }

@@ -1,4 +1,3 @@
-internal import VaultExchange
 package import VaultFmt
 internal import VaultLocal
 
@@ -41,10 +40,12 @@ package final class ServedVault {
     let groups: [String]
     private let limits: Limits
     private let reopening: Reopening?
-    private let onDemand: OnDemand?
+    let onDemand: OnDemand?
     /// The earliest time to retry the given factors after they have failed.
     private var nextTry: UInt64 = 0
     private let keptEnds: KeptEnds
+    /// The process that opens the vault with a typed passphrase; nil if there is none.
+    var opening: Opening?
     var state: State
     /// The path without symbolic links; nil until it can be resolved.
     private var place: String?
@@ -77,8 +78,8 @@ package final class ServedVault {
     /// How many times the vault has been locked. Comparing it reveals whether the vault was locked and reopened in
     /// between.
     package private(set) var lockCount: UInt64 = 0
-    /// How many times someone has asked to lock the vault, even while it was locked. An opening that is in progress
-    /// must be abandoned if this changes.
+    /// How many times someone has asked to lock the vault, even while it was locked. A question for its passphrase must
+    /// be abandoned if this changes.
     private(set) var lockRequests: UInt64 = 0
 
     /// How long factors that have failed are not retried, in milliseconds, because trying them may take a second.
@@ -110,6 +111,7 @@ package final class ServedVault {
     }
 
     private func open(_ vault: Vault, isKept: Bool, now: UInt64) {
+        abandonOpening()
         (hidden, remembered, unreadable, hold) = ([], [], nil, nil)
         place = vault.path
         known = vault.id
@@ -182,6 +184,8 @@ package final class ServedVault {
     package func lock(at other: String?, _ reason: String) -> Bool {
         if let other, let place, other != place, other != path { return false }
         lockRequests &+= 1
+        // Before anyone is told that the vault is locked: a key that is still being derived must not open it.
+        abandonOpening()
         hold = reason
         if known == nil { known = idOfFile }
         guard lockedReason == nil else {
@@ -307,6 +311,8 @@ package final class ServedVault {
         if lockedReason != nil { _ = current(now: now) }
         guard lockedReason != nil else { return .open }
         noteUnlock()
+        // A passphrase was typed: nothing is to be opened until it is known whether it is right.
+        guard opening == nil else { return .needsPassphrase }
         guard let onDemand, !isBarred, now >= nextTry, hold == nil || !opensUnasked else { return .closed }
         do throws(AgentError) {
             if let vault = try onDemand.asGiven() { return admitGiven(vault, now: now) ? .open : .closed }
@@ -318,20 +324,6 @@ package final class ServedVault {
             nextTry = Self.sum(now, Self.pause)
             lock(error.message)
             return .closed
-        }
-    }
-
-    /// Opens the vault with a passphrase that was typed because a client needs the vault.
-    func open(typed passphrase: SharedSecret, now: UInt64) -> Typed {
-        guard lockedReason != nil else { return .opened }
-        guard let onDemand, !isBarred else { return .refused(barrier ?? "it is not opened on demand") }
-        do throws(AgentError) {
-            let vault = try onDemand.typed(passphrase)
-            return admit(vault, now: now) ? .opened : .refused(lockedReason ?? "it is locked")
-        } catch {
-            guard error.code != .refused else { return .wrong }
-            lock(error.message)
-            return .refused(error.message)
         }
     }
 
@@ -353,7 +345,9 @@ package final class ServedVault {
         return false
     }
 
-    private func admit(_ vault: Vault, now: UInt64) -> Bool {
+    /// Takes over a vault that was opened on demand, unless it grants more than the first one did; returns whether it
+    /// was taken over.
+    func admit(_ vault: Vault, now: UInt64) -> Bool {
         guard widest?.includes(vault.access) ?? true else {
             vault.lock()
             lock("the given factors grant more than those that first opened it")

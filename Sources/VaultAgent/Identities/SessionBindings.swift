@@ -2,7 +2,7 @@ internal import VaultFmt
 
 /// The SSH sessions to which a connection to the agent is bound: the path along which a request came.
 ///
-/// ssh binds each connection to the session that it authenticates for, and a forwarded connection to the session over
+/// ssh binds each connection to the session for which ssh authenticates, and a forwarded connection to the session over
 /// which it is forwarded (`session-bind@openssh.com`). The host proves its key by signing the session's identifier.
 ///
 /// ssh continues even if a binding fails, and accepts hosts whose keys this agent cannot check. Later requests may then
@@ -77,12 +77,12 @@ struct SessionBindings: Sendable {
             source = session.host
         }
         guard last.isForwarding, user == nil else { return true }
-        // Do not list a key that may be used to reach the host but not from there.
+        // Do not list a key that may be used to reach the host but not to go on from there.
         return destinations.contains { $0.permits(from: last.host, to: nil, user: nil, at: time) }
     }
 
-    /// Checks that the data to sign with a key bound to destinations is an authentication request for the session to
-    /// which this connection was last bound.
+    /// Checks that the data to be signed with a key that is bound to destinations is an authentication request for the
+    /// session to which this connection was last bound.
     func check(_ request: AuthenticationRequest, _ destinations: [Destination], at time: UInt64) throws(AgentError) {
         guard let last = sessions.last else {
             throw AgentError(.refused, "the key is bound to destinations, but the connection is not bound to a session")

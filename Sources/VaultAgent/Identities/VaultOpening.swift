@@ -1,4 +1,4 @@
-package import VaultExchange
+internal import VaultExchange
 package import VaultFmt
 internal import VaultLocal
 
@@ -9,7 +9,7 @@ extension ServedVault {
 
     /// The time at which the key that `vaultfmt unlock` keeps expires, in seconds since 1970; nil if it keeps none.
     package struct KeptEnds {
-        /// Returns this time for the key of any slot of a vault.
+        /// Returns this time for the key of any of a vault's slots.
         let any: (VaultID) -> UInt64?
         /// Returns this time for the slot that opened a vault, because another slot's key must not keep the vault open.
         let ofSlot: (Vault) -> UInt64?
@@ -34,19 +34,24 @@ extension ServedVault {
         /// Opens the vault with the given factors, without prompting; returns nil if a passphrase is also needed.
         /// Throws an `AgentError` with a reason to show to the user.
         let asGiven: () throws(AgentError) -> Vault?
-        /// Opens the vault with the given factors and a passphrase. Throws an `AgentError`, which is `refused` if the
-        /// passphrase is wrong.
-        let typed: (SharedSecret) throws(AgentError) -> Vault
+        /// Starts a process that opens the vault with the given factors and the passphrase that it reads, as
+        /// ``Opening`` describes; returns its process id.
+        let begin: (_ socket: Int32) throws(AgentError) -> Int32
+        /// Opens the vault with that process's answer, without deriving a key. Throws an `AgentError`, which is
+        /// `refused` if the passphrase is wrong.
+        let finish: (_ answer: UnsafeRawBufferPointer) throws(AgentError) -> Vault
         /// Whether there is a program that asks for passphrases.
         let canAsk: Bool
 
         package init(
             canAsk: Bool, asGiven: @escaping () throws(AgentError) -> Vault?,
-            typed: @escaping (SharedSecret) throws(AgentError) -> Vault
+            begin: @escaping (_ socket: Int32) throws(AgentError) -> Int32,
+            finish: @escaping (_ answer: UnsafeRawBufferPointer) throws(AgentError) -> Vault
         ) {
             self.canAsk = canAsk
             self.asGiven = asGiven
-            self.typed = typed
+            self.begin = begin
+            self.finish = finish
         }
     }
 
@@ -55,7 +60,7 @@ extension ServedVault {
         case open
         /// The vault is locked and cannot be opened now.
         case closed
-        /// A person has to be asked for a passphrase first; then call `open(typed:now:)`.
+        /// A person has to be asked for a passphrase first; then call `beginOpening(typed:now:)`.
         case needsPassphrase
     }
 
@@ -65,5 +70,52 @@ extension ServedVault {
         case wrong
         /// The vault was not opened, for a reason that no other passphrase would change.
         case refused(String)
+    }
+
+    // MARK: typed passphrases
+
+    /// Starts to open the vault with a passphrase that was typed because a client needs the vault. Returns the result
+    /// if it is already known; otherwise, `finishOpening` returns it later.
+    func beginOpening(typed passphrase: SharedSecret, now: UInt64) -> Typed? {
+        if let reason = lockedReason, isBarred { return .refused(reason) }
+        guard let reason = lockedReason else { return .opened }
+        guard let onDemand else { return .refused(reason) }
+        abandonOpening()
+        do throws(AgentError) {
+            opening = try Opening.start(passphrase, now: now, by: onDemand.begin)
+            return nil
+        } catch { return refused(error.message) }
+    }
+
+    /// Returns the result of trying a typed passphrase once it is known; nil while its key is derived. Call it when
+    /// the descriptor of `opening` becomes readable, and at its end.
+    func finishOpening(now: UInt64) -> Typed? {
+        guard let onDemand, let opening else { return nil }
+        opening.readAnswer()
+        guard opening.hasAnswered else {
+            guard opening.end <= now else { return nil }
+            abandonOpening()
+            return refused("deriving its key took longer than \(Opening.patience / 1000) seconds")
+        }
+        defer { opening.abandon() }
+        self.opening = nil
+        do throws(AgentError) {
+            let vault = try opening.withAnswer { (answer) throws(AgentError) in try onDemand.finish(answer) }
+            return admit(vault, now: now) ? .opened : .refused(lockedReason ?? "it is locked")
+        } catch {
+            guard error.code != .refused else { return .wrong }
+            return refused(error.message)
+        }
+    }
+
+    /// Ends the process that opens the vault with a typed passphrase, if there is one; its result is not used.
+    func abandonOpening() {
+        opening?.abandon()
+        opening = nil
+    }
+
+    private func refused(_ reason: String) -> Typed {
+        lock(reason)
+        return .refused(reason)
     }
 }

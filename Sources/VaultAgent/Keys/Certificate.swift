@@ -2,7 +2,7 @@ internal import VaultFmt
 
 /// An OpenSSH certificate (PROTOCOL.certkeys in OpenSSH's sources).
 ///
-/// The signature of a host certificate is verified. User certificates are left for servers to verify, because their
+/// The signature of a host certificate is verified. User certificates are left for servers to verify, because the
 /// authority may use a key type that the agent does not know, such as FIDO keys.
 package struct Certificate: Hashable, Sendable {
     enum Kind: UInt32, Sendable {
@@ -10,11 +10,11 @@ package struct Certificate: Hashable, Sendable {
         case host = 2
     }
 
-    /// The key that it certifies.
+    /// The certified key.
     package let key: PublicKey
     package let blob: [UInt8]
     let kind: Kind
-    /// The key of the authority, encoded.
+    /// The authority's encoded key.
     let authority: [UInt8]
     private let principals: [String]
     private let validity: Range<UInt64>
@@ -57,8 +57,8 @@ package struct Certificate: Hashable, Sendable {
         self.blob = blob
     }
 
-    /// Returns the reason why servers would reject the certificate at a time, in seconds since 1970; nil if there is
-    /// none.
+    /// Returns the reason why servers would reject the certificate at the given time, in seconds since 1970; nil if
+    /// there is no such reason.
     func problem(at time: UInt64) -> String? {
         guard !validity.contains(time) else { return nil }
         return time < validity.lowerBound ? "is not valid yet" : "has expired"
@@ -74,7 +74,7 @@ package struct Certificate: Hashable, Sendable {
         return all
     }
 
-    /// Returns whether the certificate is valid for a host of this name at a time, in seconds since 1970. Its
+    /// Returns whether the certificate is valid for a host with this name at the given time, in seconds since 1970. Its
     /// principals may be patterns. A certificate with critical options is never valid, because no option is defined for
     /// hosts.
     func isValid(forHost name: String, at time: UInt64) -> Bool {

@@ -5,7 +5,7 @@ internal import VaultFmt
 /// The key is read in place, because swift-crypto's parser copies the private key to memory that is not wiped.
 struct CurveKeyDER {
     let type: KeyType
-    /// The private key, which may lack leading zeros. It must not outlive the encoded bytes.
+    /// The private key's bytes, which may lack leading zeros. They must not outlive the encoded key.
     let number: UnsafeRawBufferPointer
     /// The public key; nil if it is missing or compressed.
     private let point: [UInt8]?
@@ -56,7 +56,7 @@ struct CurveKeyDER {
         return try curve(fields.remaining)
     }
 
-    /// Returns the curve with an encoded object identifier.
+    /// Returns the curve with the given encoded object identifier.
     private static func curve(_ encoded: UnsafeRawBufferPointer) throws(AgentError) -> KeyType {
         var fields = DERCursor(encoded)
         let identifier = try fields.element(DERCursor.objectIdentifier)
@@ -67,7 +67,8 @@ struct CurveKeyDER {
         return curve.type
     }
 
-    /// SEC 1 allows the curve to be omitted; it then follows from the length of the key, which is that of a coordinate.
+    /// SEC 1 allows the curve to be omitted; it then follows from the length of the key, which equals the length of a
+    /// coordinate.
     private static func curve(ofSize size: Int) throws(AgentError) -> KeyType {
         guard let type = curves.map(\.type).first(where: { $0.curve?.size == size }) else { throw PrivateKey.damaged }
         return type
@@ -78,7 +79,7 @@ struct CurveKeyDER {
         var tagged = DERCursor(try fields.element(DERCursor.tagged1))
         let bits = try tagged.element(DERCursor.bitString)
         try tagged.end()
-        // The first byte is the number of unused bits, the second the form of the point.
+        // The first byte is the number of unused bits; the second one is the form of the point.
         guard bits.first == 0 else { throw PrivateKey.damaged }
         return bits.dropFirst().first == 4 ? Array(bits.dropFirst()) : nil
     }

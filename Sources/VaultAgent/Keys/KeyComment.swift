@@ -1,7 +1,7 @@
 internal import VaultFmt
 internal import VaultLocal
 
-/// The comments of keys. Other people may have chosen them, so they are reduced to one line without control characters.
+/// Key comments. Other people may have chosen them, so they are reduced to one line without control characters.
 enum KeyComment {
     static func shown(_ text: String, limit: Int = AgentMessage.longestComment) -> String {
         let line = TerminalText.singleLine(text)
@@ -14,7 +14,7 @@ enum KeyComment {
         return short
     }
 
-    /// The same for bytes that may not be UTF-8.
+    /// Returns the comment in bytes that may not be valid UTF-8.
     static func shown(_ bytes: some Collection<UInt8>) -> String {
         shown(String(decoding: bytes.prefix(AgentMessage.longestComment), as: UTF8.self))
     }

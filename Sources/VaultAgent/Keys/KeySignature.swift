@@ -4,10 +4,10 @@ internal import FoundationEssentials
 internal import VaultBytes
 internal import VaultCrypto
 
-/// Verifies signatures in the encoding of the SSH protocol. Hosts use them to prove their keys, and authorities to sign
-/// certificates.
+/// Verifies signatures in the encoding of the SSH protocol. Hosts use signatures to prove possession of their keys, and
+/// authorities use them to certify keys.
 extension PublicKey {
-    /// Returns whether a signature of `data` was made with this key. RSA signatures are accepted with SHA-2 only.
+    /// Returns whether a signature of `data` was made with this key. RSA signatures are accepted only with SHA-2.
     func isValid(_ signature: [UInt8], of data: [UInt8]) -> Bool {
         do throws(AgentError) {
             return try signature.withRawBytes { (bytes) throws(AgentError) -> Bool in

@@ -1,6 +1,6 @@
 internal import VaultFmt
 
-/// The types of keys that the agent can sign with, by their names in the SSH protocol.
+/// The types of keys with which the agent can sign, by their names in the SSH protocol.
 package enum KeyType: String, CaseIterable, Sendable {
     case ed25519 = "ssh-ed25519"
     case rsa = "ssh-rsa"

@@ -37,7 +37,8 @@ enum KeyWireForm {
             var reader = WireReader(bytes)
             let (type, isCertified) = try KeyType.named(try reader.text(limit: 64))
             guard !isCertified, type == certificate.key.type else { throw PrivateKey.damaged }
-            // The certificate replaces the public numbers, which are read only to skip them. Ed25519 keys keep theirs.
+            // The certificate replaces the public numbers, which are read only to skip them. Ed25519 keys keep their
+            // public numbers.
             if type != .ed25519 { for _ in 0..<2 { _ = try reader.string() } }
             var out = SecretBuffer(capacity: bytes.count + certificate.blob.count + 64)
             out.append(text: type.certificateName)
@@ -54,7 +55,7 @@ enum KeyWireForm {
         for index in [0, 1, 2, 7, 3, 4] { out.append(magnitude: numbers[index]) }
     }
 
-    /// Returns whether this is an RSA key of less than 2048 bits, in PKCS #1 or PKCS #8.
+    /// Returns whether this is an RSA key with fewer than 2048 bits, in PKCS #1 or PKCS #8.
     static func isSmallRSA(_ der: UnsafeRawBufferPointer) -> Bool {
         do throws(AgentError) {
             return try rsaNumbers(der)[0].drop { $0 == 0 }.count < PrivateKey.leastModulus

@@ -5,8 +5,8 @@ internal import VaultBytes
 internal import VaultCrypto
 package import VaultFmt
 
-/// A private key for signing. It exists only during one request. Its numbers are in memory that is wiped, either ours
-/// or BoringSSL's.
+/// A private key for signing. It exists only during one request. Its numbers are held in memory that is wiped, which is
+/// either ours or BoringSSL's.
 package struct PrivateKey: ~Copyable {
     package let publicKey: PublicKey
     private let numbers: Numbers
@@ -124,9 +124,9 @@ package struct PrivateKey: ~Copyable {
 
     /// Signs data, and returns the signature in the encoding of the SSH protocol.
     ///
-    /// - `flags`: The flags of the request, which choose the hash of an RSA signature. A client that sets no flag
-    ///   expects SHA-1, but gets SHA-256, as the signature states. 'ssh-add -T' accepts that; a client that does not
-    ///   support it rejects the signature.
+    /// - `flags`: The request's flags, which choose the hash of an RSA signature. A client that sets no flag expects
+    ///   SHA-1 but gets SHA-256, as the signature states. 'ssh-add -T' accepts that; a client that does not support
+    ///   SHA-256 rejects the signature.
     package borrowing func sign(_ data: UnsafeRawBufferPointer, flags: UInt32) throws(AgentError) -> [UInt8] {
         switch numbers {
         case .ed25519(let key):

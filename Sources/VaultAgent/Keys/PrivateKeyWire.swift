@@ -8,7 +8,7 @@ extension PrivateKey {
         let certificate: Certificate?
     }
 
-    /// Reads a key's type and the key; what follows is left for the caller.
+    /// Reads a key's type and the key itself; the rest is left for the caller.
     static func read(_ reader: inout WireReader) throws(AgentError) -> Decoded {
         let (type, isCertificate) = try KeyType.named(try reader.text(limit: 64))
         var certificate: Certificate?
@@ -70,7 +70,7 @@ extension PrivateKey {
     }
 }
 
-/// OpenSSH key files (PROTOCOL.key in its sources). They must be unencrypted, because the vault encrypts them.
+/// OpenSSH key files (PROTOCOL.key in OpenSSH's sources). They must be unencrypted, because the vault encrypts them.
 enum OpenSSHFile {
     static let label = "OPENSSH PRIVATE KEY"
     private static let magic = Array("openssh-key-v1\0".utf8)

@@ -16,7 +16,7 @@ package struct PublicKey: Hashable, Sendable {
         case point([UInt8])
     }
 
-    /// The largest modulus, as in OpenSSH.
+    /// The maximum length of an RSA modulus in bytes, as in OpenSSH.
     static let longestModulus = 16_384 / 8
     private static let longestExponent = 8
 
@@ -37,7 +37,7 @@ package struct PublicKey: Hashable, Sendable {
         self.blob = blob
     }
 
-    /// Parses an encoded key. Throws `unsupported`, or `malformed`, including for an encoding that is not canonical.
+    /// Parses an encoded key. Throws `unsupported`, or `malformed`, which includes encodings that are not canonical.
     package init(blob: [UInt8]) throws(AgentError) {
         self = try blob.withRawBytes { (bytes) throws(AgentError) -> PublicKey in
             var reader = WireReader(bytes)

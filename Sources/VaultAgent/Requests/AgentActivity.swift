@@ -28,8 +28,8 @@ struct AgentActivity {
     private var lists: [Way: [Numbered]] = [:]
     private var last: UInt64 = 0
 
-    /// The maximum number of events in each list. All of them fit in one message, even at the maximum length of their
-    /// texts.
+    /// The maximum number of events in each list. The events of all lists fit in one message, even if all their texts
+    /// have the maximum length.
     static let most = 100
     static let longestProgram = 64
     static let longestAction = 512
@@ -55,7 +55,7 @@ struct AgentActivity {
 package struct AgentPeer: Sendable, Hashable {
     let process: UInt32
     let program: String
-    /// Whether its request came from another host, or may have.
+    /// Whether the process's request came, or may have come, from another host.
     var isForwarded = false
 
     package init(process: UInt32, program: String) {
@@ -65,8 +65,8 @@ package struct AgentPeer: Sendable, Hashable {
 }
 
 extension AgentPeer {
-    /// Returns a question for a vault's passphrase on behalf of this process. The path is shortened or left out if the
-    /// question would otherwise be too long to be shown, because then nobody could open the vault.
+    /// Returns the question that asks for a vault's passphrase on behalf of this process. If the question would be too
+    /// long to be shown, the vault's path is shortened or left out; otherwise, nobody could open the vault.
     package func passphraseQuestion(vault path: String) -> String {
         let way = isForwarded ? ", for another host" : ""
         let process = "\(TerminalText.quoted(program)) (process \(self.process))"

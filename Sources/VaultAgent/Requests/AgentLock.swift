@@ -3,7 +3,8 @@ internal import VaultCrypto
 internal import VaultExchange
 internal import VaultFmt
 
-/// The lock that `ssh-add -x` puts on the agent, with its own password. Only a hash of the password is kept.
+/// The lock that `ssh-add -x` puts on the agent. The lock has a password of its own. Only a hash of the password is
+/// kept.
 struct AgentLock {
     private var salt: [UInt8] = []
     private var hash: SharedSecret?
@@ -27,7 +28,7 @@ struct AgentLock {
         (failures, nextTry) = (0, 0)
     }
 
-    /// Unlocks the agent. Throws if the password is wrong, or if it comes too soon after a wrong one.
+    /// Unlocks the agent. Throws if the password is wrong, or if the attempt comes too soon after a failed one.
     mutating func unlock(_ password: UnsafeRawBufferPointer, now: UInt64) throws(AgentError) {
         guard let hash else { throw AgentError(.refused, "the agent is not locked") }
         guard now >= nextTry else { throw AgentError(.refused, "a wrong password was given a moment ago") }

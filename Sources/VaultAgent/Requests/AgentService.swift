@@ -10,8 +10,8 @@ package final class AgentService {
         /// There is no reply until a person has answered this question. Then call ``answer(_:from:isConfirmed:now:)``
         /// again with the same request, or reply with ``failure``.
         case confirm(String)
-        /// There is no reply until the vault is open. Opening it requires asking a person this question for its
-        /// passphrase. Then call the same method again, with `mayOpen` false if the vault was not opened.
+        /// There is no reply until the vault is open. To open it, a person must be asked for its passphrase with this
+        /// question. Then call the same method again, with `mayOpen` false if the vault was not opened.
         case open(String)
     }
 
@@ -46,6 +46,8 @@ package final class AgentService {
     private var added = AddedKeys()
     private var lock = AgentLock()
     private var activity = AgentActivity()
+    /// The client for which a passphrase was last typed; nil for a client of the attached service.
+    private var opener: AgentPeer?
     /// The state of the attached service; empty if there is none.
     var attachedState = ""
     /// Whether a client has asked the agent to stop.
@@ -160,7 +162,8 @@ package final class AgentService {
     }
 
     private func remove(_ identity: [UInt8], _ client: Client, now: UInt64) throws {
-        // Remove it from both places: otherwise the vault's key would replace one that was added with constraints.
+        // Remove the key from both places: otherwise, the vault's key would take the place of one that was added with
+        // constraints.
         let wasAdded = added.remove(identity)
         let wasOffered = try vault.hide(identity, now: now)
         guard wasAdded || wasOffered else { throw Self.noKey }
@@ -308,11 +311,17 @@ package final class AgentService {
     /// How many times someone has asked to lock the vault.
     var lockRequests: UInt64 { vault.lockRequests }
 
-    /// Opens the vault with a passphrase that was typed for a client; a nil peer means a client of the attached
-    /// service.
-    func open(typed passphrase: SharedSecret, for peer: AgentPeer?, now: UInt64) -> ServedVault.Typed {
-        let result = vault.open(typed: passphrase, now: now)
-        if result == .opened, let peer { activity.note("opened the vault with a typed passphrase", by: peer) }
+    /// Starts to open the vault with a passphrase that was typed for a client; a nil peer means a client of the
+    /// attached service. Returns the result if it is already known; otherwise, `finishOpening` returns it later.
+    func beginOpening(typed passphrase: SharedSecret, for peer: AgentPeer?, now: UInt64) -> ServedVault.Typed? {
+        opener = peer
+        return vault.beginOpening(typed: passphrase, now: now)
+    }
+
+    /// Returns the result of trying the typed passphrase; nil while its key is derived.
+    func finishOpening(now: UInt64) -> ServedVault.Typed? {
+        let result = vault.finishOpening(now: now)
+        if result == .opened, let opener { activity.note("opened the vault with a typed passphrase", by: opener) }
         return result
     }
 
@@ -355,7 +364,7 @@ package final class AgentService {
         }
     }
 
-    /// Locks the vault if it may be the one at the path in the request, which has no symbolic links; an empty path
+    /// Locks the vault if it may be the one at the request's path, which contains no symbolic links; an empty path
     /// means any vault. The reply says whether the vault was open.
     private func lockVault(_ reader: inout WireReader, _ name: String, _ client: Client) throws -> [UInt8] {
         let path = try reader.text()
@@ -367,7 +376,8 @@ package final class AgentService {
         return reply + [wasOpen ? 1 : 0]
     }
 
-    /// Returns the state without opening or reading the vault, so that it is available even if the file is damaged.
+    /// Returns the state without opening or reading the vault, so that the state is available even if the file is
+    /// damaged.
     private func status(now: UInt64) -> AgentStatus {
         let offered = AgentStatus.Key.all(vault.lastOffers)
         let twins = vault.lastConfirmed

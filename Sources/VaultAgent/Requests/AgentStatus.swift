@@ -1,4 +1,4 @@
-/// The state of an agent. It must fit in one message, however long the names in it are.
+/// The state of an agent. It must fit in one message, however long its names are.
 package struct AgentStatus: Sendable, Equatable {
     /// A key that the agent offers.
     package struct Key: Sendable, Equatable {
@@ -6,7 +6,7 @@ package struct AgentStatus: Sendable, Equatable {
         /// The type, as `ssh-add -l` shows it.
         package let type: String
         package let fingerprint: String
-        /// Whether a client has added it; otherwise, it is a key of the vault.
+        /// Whether a client has added the key; otherwise, it is one of the vault's keys.
         package let isAdded: Bool
         package let hasCertificate: Bool
         package let needsConfirmation: Bool
@@ -19,7 +19,8 @@ package struct AgentStatus: Sendable, Equatable {
     package let vault: String
     /// The reason why the vault is locked; empty if it is open.
     package let locked: String
-    /// Why the vault's file could not be read the last time, and since when, in seconds since 1970; empty if it could.
+    /// Why the last attempt to read the vault's file failed, and since when reading has failed, in seconds since 1970;
+    /// empty if the attempt succeeded.
     package let unreadable: String
     package let unreadableSince: UInt64
     /// The state of the attached service; empty if there is none.
@@ -30,7 +31,7 @@ package struct AgentStatus: Sendable, Equatable {
     package let isClientLocked: Bool
     /// The number of seconds until the vault is locked; nil if that is not limited.
     package let remaining: UInt64?
-    /// The number of the vault's keys that are offered, of keys that clients have added, and of the vault's keys that
+    /// The numbers of the vault's keys that are offered, of keys that clients have added, and of the vault's keys that
     /// are hidden because a client has removed them.
     package let offered: UInt32
     package let added: UInt32
@@ -39,7 +40,7 @@ package struct AgentStatus: Sendable, Equatable {
     package let listed: UInt32
     /// The keys, at most `mostKeys`.
     package let keys: [Key]
-    /// Descriptions of what cannot be offered; if there are too many, the last line gives the number of the others.
+    /// Descriptions of what cannot be offered; if there are too many, the last line gives the number of those left out.
     package let omitted: [String]
     /// Problems with items whose keys are offered, limited in the same way.
     package let warnings: [String]
@@ -49,7 +50,7 @@ package struct AgentStatus: Sendable, Equatable {
     private static let mostTexts: UInt32 = 512
     static let mostKeys = 200
     fileprivate static let longestComment = 128
-    /// The maximum number of lines about what cannot be offered, and about problems.
+    /// The maximum numbers of lines about what cannot be offered, and of lines about problems.
     private static let mostOmitted = 64
     private static let mostWarnings = 32
     private static let longestText = 512

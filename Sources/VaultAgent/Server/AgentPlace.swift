@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Where an agent serves: its folder, which no other agent can use while this object exists, and the socket passed by
-/// systemd, if any. Both are checked before anyone is asked for a passphrase.
+/// The place where an agent serves its clients: a folder, which no other agent can use while this object exists, and
+/// the socket passed by systemd, if any. Both are checked before anyone is asked for a passphrase.
 package final class AgentPlace {
     let folder: SocketFolder
     let activated: ListeningSocket?

@@ -76,6 +76,7 @@ package final class AgentServer {
     /// - `isOver`: Returns whether to stop serving.
     /// - Throws: `system` if waiting for clients fails.
     package func run(wakenBy signals: Int32, until isOver: () -> Bool) throws(AgentError) {
+        defer { vault.abandonOpening() }
         while true {
             try settle()
             // Clients may disconnect in the meantime.
@@ -87,6 +88,7 @@ package final class AgentServer {
             for wait in [attached?.wait, watch?.wait].compactMap({ $0 }) {
                 polled.append(pollfd(fd: wait.descriptor, events: wait.events, revents: 0))
             }
+            if let descriptor = vault.opening?.descriptor { polled.append(Self.reading(descriptor)) }
             guard poll(&polled, nfds_t(polled.count), -1) >= 0 || errno == EINTR else {
                 throw AgentError(.system, "cannot wait for clients: \(SystemText.error(errno))")
             }
@@ -115,16 +117,20 @@ package final class AgentServer {
         refuseVoid(now: now)
         // First, because a passphrase that was typed before someone locked the vault must not open it.
         settleOpening(now: now)
+        takeOpening(now: now)
         if let answered = questions.takeAnswer(now: now) { take(answered, now: now) }
         serveAttached(now: now)
         // The attached service may have locked the vault.
         refuseVoid(now: now)
         settleOpening(now: now)
-        while let answered = questions.askNext(now: now) { take(answered, now: now) }
+        // A person who has just typed the passphrase is not asked for it again before it is known to be wrong.
+        while let answered = questions.askNext(now: now, mayAsk: vault.opening == nil) { take(answered, now: now) }
         service.attachedState = attached?.state ?? ""
         for (action, peer) in attached?.takeEvents() ?? [] { service.noteAttached(action, by: peer) }
         if let end = pauseEnd, end <= now { pauseEnd = nil }
-        let ends = [service.nextEnd, questions.nextEnd, pauseEnd, attached?.nextEnd, watch?.nextEnd]
+        let ends = [
+            service.nextEnd, questions.nextEnd, vault.opening?.end, pauseEnd, attached?.nextEnd, watch?.nextEnd,
+        ]
         try timer.set(ends.compactMap { $0 }.min())
     }
 
@@ -178,7 +184,10 @@ package final class AgentServer {
                 request, from: &client.client, isConfirmed: isConfirmed, mayOpen: mayOpen, now: AgentClock.now())
         }
         switch answer {
-        case .reply(let message): finish(client, with: message)
+        case .reply(let message):
+            // Before a client is told that it has locked the agent.
+            if service.isClientLocked, !questions.hasPassphraseAskers(where: Self.isAttached) { vault.abandonOpening() }
+            finish(client, with: message)
         case .confirm(let question):
             (client.isWaiting, client.awaitsVault) = (true, false)
             client.lockCount = vault.lockCount
@@ -239,22 +248,44 @@ package final class AgentServer {
             for asker in askers { tell(answer, to: asker, opensVault: true, now: now) }
         } else if service.isClientLocked {
             // The attached service is not affected by this lock.
-            let askers = questions.takePassphraseAskers(now: now) { asker in
-                if case .connection = asker { true } else { false }
-            }
+            let askers = questions.takePassphraseAskers(now: now) { !Self.isAttached($0) }
             let answer = PersonAnswer.failed("the agent is locked with a password")
             for asker in askers { tell(answer, to: asker, opensVault: true, now: now) }
         }
+        if vault.opening != nil, !questions.hasPassphraseAskers() { vault.abandonOpening() }
     }
 
-    /// Handles a person's answer: opens the vault with the passphrase that was typed, or passes the answer to the
-    /// asker.
+    private static func isAttached(_ asker: Questions.Asker) -> Bool {
+        if case .attached = asker { true } else { false }
+    }
+
+    /// Takes the result of the process that opens the vault with a typed passphrase, once it is known.
+    private func takeOpening(now: UInt64) {
+        // The process was abandoned because the vault was opened otherwise, and the vault has been locked since.
+        guard vault.opening != nil else { return questions.askTriedAgain() }
+        guard let result = service.finishOpening(now: now) else { return }
+        if let answered = questions.takeTried() { take(result, of: answered, now: now) }
+    }
+
+    /// Handles a person's answer: starts to open the vault with the passphrase that was typed, or passes the answer to
+    /// the asker.
     private func take(_ answered: Questions.Answered, now: UInt64) {
-        func tell(_ answer: PersonAnswer) {
-            self.tell(answer, to: answered.asker, opensVault: answered.query.wantsPassphrase, now: now)
+        guard let passphrase = answered.passphrase else {
+            let opensVault = answered.query.wantsPassphrase
+            return tell(answered.answer, to: answered.asker, opensVault: opensVault, now: now)
         }
-        guard let passphrase = answered.passphrase else { return tell(answered.answer) }
-        switch service.open(typed: passphrase, for: peer(of: answered.asker), now: now) {
+        let result = service.beginOpening(typed: passphrase, for: peer(of: answered.asker), now: now)
+        guard let result else { return questions.keepTried(answered) }
+        take(result, of: answered, now: now)
+    }
+
+    /// Handles the result of trying a passphrase: tells its asker, or asks again. All others who wait for the vault are
+    /// told once it is open.
+    private func take(_ result: ServedVault.Typed, of answered: Questions.Answered, now: UInt64) {
+        func tell(_ answer: PersonAnswer) {
+            self.tell(answer, to: answered.asker, opensVault: true, now: now)
+        }
+        switch result {
         case .opened: tell(.yes)
         case .wrong:
             guard !questions.retry(answered, now: now) else { return }

@@ -25,7 +25,7 @@ package protocol AttachedService: AnyObject {
     func serve(now: UInt64)
     /// The service's state, as shown by `agent status`.
     var state: String { get }
-    /// Returns the actions since the last call and the clients they were for, for `agent status`.
+    /// Returns the actions since the last call, each with the client for which it was performed, for `agent status`.
     func takeEvents() -> [(action: String, peer: AgentPeer)]
 
     /// Returns the next question to ask a person, and forgets it.
@@ -35,14 +35,14 @@ package protocol AttachedService: AnyObject {
     /// Handles a person's answer.
     func take(_ answer: PersonAnswer, to question: UInt64, now: UInt64)
 
-    /// Closes its connections. It is called before the agent's sockets are removed, because a program that sees them
-    /// gone may start another agent.
+    /// Closes the service's connections. This is called before the agent's sockets are removed, because a program that
+    /// finds the sockets gone may start another agent.
     func end()
 }
 
 extension AgentPeer {
-    /// Returns the name of a process's program, as the process reports it. It is only for display, and must never
-    /// decide anything.
+    /// Returns the name of a process's program, as the process reports it. The name is only for display, and no
+    /// decision may depend on it.
     package static func program(of process: Int32) -> String {
         let descriptor = vault_open("/proc/\(process)/comm", O_RDONLY, 0)
         guard descriptor >= 0 else { return "?" }

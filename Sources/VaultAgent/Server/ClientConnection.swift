@@ -11,13 +11,13 @@ final class ClientConnection {
     var client: AgentService.Client
     /// Whether a request is waiting for a person.
     var isWaiting = false
-    /// Whether it is waiting for the vault to be opened.
+    /// Whether the request is waiting for the vault to be opened.
     var awaitsVault = false
     /// The vault's lock count before the connection's question was added.
     var lockCount: UInt64 = 0
     private var header: [UInt8] = []
     private var length = 0
-    /// The request, which may contain a private key. It is wiped after it has been answered.
+    /// The request, which may contain a private key. Its bytes are wiped once it has been answered.
     private var body = SecretBuffer(capacity: 1)
     private var output: ArraySlice<UInt8> = []
 
@@ -49,7 +49,7 @@ final class ClientConnection {
 
     /// Reads the available bytes of the next request.
     ///
-    /// - `chunk`: A buffer of `chunkSize` bytes shared by all connections, which is wiped again.
+    /// - `chunk`: A buffer of `chunkSize` bytes shared by all connections, which is wiped after use.
     func read(by chunk: inout Secret) -> Progress {
         if header.count < 4 {
             var bytes = [UInt8](repeating: 0, count: 4 - header.count)

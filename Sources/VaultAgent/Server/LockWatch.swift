@@ -1,4 +1,4 @@
-/// Tells the agent when to lock its vault, in the agent's thread. For example, logind reports that the session is
+/// Tells the agent, in the agent's thread, when to lock its vault: for example, when logind reports that the session is
 /// locked.
 package protocol LockWatch: AnyObject {
     /// The descriptor and events to wait for, as for poll(2); nil if there are none.

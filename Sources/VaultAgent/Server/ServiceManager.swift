@@ -2,8 +2,8 @@ internal import CVaultShim
 internal import Glibc
 internal import VaultLocal
 
-/// The service manager that started this process and is waiting to hear that it is ready, as systemd does for units of
-/// `Type=notify` (sd_notify(3)).
+/// The service manager that started this process and is waiting to be told that the process is ready, as systemd does
+/// for units with `Type=notify` (sd_notify(3)).
 package struct ServiceManager: Sendable {
     private let socket: String
 

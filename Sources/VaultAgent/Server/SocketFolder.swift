@@ -33,7 +33,7 @@ package struct SocketFolder: Sendable {
     /// Creates the folder if it does not exist, and checks it. The returned descriptor holds the folder's lock, which
     /// only one agent can hold at a time.
     ///
-    /// Throws `busy` if another agent holds it.
+    /// Throws `busy` if another agent holds the lock.
     func prepare() throws(AgentError) -> Int32 {
         try Self.check(Places.parent(of: path), isParent: true)
         if mkdir(path, 0o700) != 0, errno != EEXIST {

@@ -12,7 +12,7 @@ enum UnixSocket {
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.contains(0) else {
-            throw AgentError(.system, "the path of the socket \(TerminalText.path(path)) is too long")
+            throw AgentError(.system, "the socket's path is too long: \(TerminalText.path(path))")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         return withUnsafePointer(to: &address) { pointer in
@@ -36,7 +36,7 @@ enum UnixSocket {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 
-    /// Returns the user and the process at the other end; nil if the system does not report them.
+    /// Returns the user and the process at the other end of a connection; nil if the system does not report them.
     static func peer(of descriptor: Int32) -> (user: uid_t, process: pid_t)? {
         // `struct ucred`: the process, the user and the group.
         var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
@@ -83,7 +83,7 @@ enum UnixSocket {
     }
 }
 
-/// A listening socket. It is removed when it is closed if this process created it.
+/// A listening socket. If this process created the socket, closing it also removes it.
 final class ListeningSocket {
     let descriptor: Int32
     /// The path to remove; nil for a socket from systemd.
@@ -94,7 +94,7 @@ final class ListeningSocket {
 
     private static let backlog: Int32 = 64
 
-    /// Creates a socket at a path in a checked folder, replacing a socket that no process is listening at.
+    /// Creates a socket at a path in a checked folder, replacing any socket on which no process is listening.
     ///
     /// Throws `busy` if another process is listening there.
     init(at path: String) throws(AgentError) {
@@ -142,7 +142,8 @@ final class ListeningSocket {
 
     /// Returns the socket passed by systemd; nil if there is none.
     ///
-    /// Throws `system` if systemd passed anything other than the socket at this path, or if other users can access it.
+    /// Throws `system` if systemd passed anything other than the socket at this path, or if other users can access the
+    /// socket.
     static func activated(at path: String) throws(AgentError) -> ListeningSocket? {
         guard isActivated else { return nil }
         guard Environment.value("LISTEN_FDS") == "1" else { throw notPassed(path) }
@@ -152,7 +153,7 @@ final class ListeningSocket {
         return ListeningSocket(activated: 3)
     }
 
-    /// Throws `system` unless a descriptor is the socket at this path, and only this user can access it.
+    /// Throws `system` unless the descriptor is the socket at this path and only this user can access that socket.
     static func checkPassed(_ descriptor: Int32, _ path: String) throws(AgentError) {
         guard let passed = UnixSocket.listeningPath(descriptor), let found = identity(passed),
             let expected = identity(path), found == expected
@@ -161,7 +162,7 @@ final class ListeningSocket {
         guard vault_status_of(path, false, &status) == 0, status.owner == geteuid(), status.mode & 0o077 == 0 else {
             throw AgentError(
                 .system,
-                "others can use the socket \(TerminalText.path(path)); set SocketMode=0600 in the unit of the socket")
+                "others can use the socket \(TerminalText.path(path)); set SocketMode=0600 in the socket's unit")
         }
     }
 

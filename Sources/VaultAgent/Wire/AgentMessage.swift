@@ -1,8 +1,8 @@
 /// The numbers and limits of the agent protocol (RFC 9987 and PROTOCOL.agent in OpenSSH's sources).
 package enum AgentMessage {
     // Requests.
-    /// Removes all keys for version 1 of the SSH protocol. ssh-agent does not support such keys either, and removes all
-    /// keys.
+    /// The request to remove all keys for version 1 of the SSH protocol. Like ssh-agent, this agent does not support
+    /// such keys, and removes all keys in response.
     static let removeAllIdentitiesOfVersion1: UInt8 = 9
     static let requestIdentities: UInt8 = 11
     static let signRequest: UInt8 = 13
@@ -37,7 +37,7 @@ package enum AgentMessage {
     static let stop = "stop@vaultfmt"
 
     // Flags of a signature.
-    /// RSA keys use this in any case.
+    /// RSA keys use this hash by default.
     static let rsaSHA256: UInt32 = 2
     static let rsaSHA512: UInt32 = 4
 
@@ -51,7 +51,7 @@ package enum AgentMessage {
     /// identifier, as in OpenSSH.
     static let mostSessions = 16
     static let longestSession = 128
-    /// The maximum number of destinations of a key, and of host keys of a destination.
+    /// The maximum numbers of a key's destinations, and of a destination's host keys.
     static let mostDestinations = 1024
     static let mostHostKeys = 1024
 }

@@ -1,7 +1,7 @@
 package import VaultExchange
 internal import VaultFmt
 
-/// A destination for encodings of the SSH protocol: an array for public data, a wiped buffer for secrets.
+/// A destination for encodings of the SSH protocol: either an array for public data or a wiped buffer for secrets.
 protocol WireTarget: ~Copyable {
     mutating func append(_ byte: UInt8)
     mutating func append(contentsOf bytes: some Collection<UInt8>)
@@ -19,7 +19,7 @@ extension WireTarget where Self: ~Copyable {
         withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Appends a string. Nothing that is encoded reaches 4 GiB.
+    /// Appends a string. No encoded string reaches 4 GiB.
     mutating func append(string: some Collection<UInt8>) {
         append(number: UInt32(clamping: string.count))
         append(contentsOf: string)
@@ -27,7 +27,7 @@ extension WireTarget where Self: ~Copyable {
 
     mutating func append(text: String) { append(string: text.utf8) }
 
-    /// Appends a non-negative number, given its bytes.
+    /// Appends a non-negative number, given as bytes.
     mutating func append(magnitude bytes: some Collection<UInt8>) {
         let significant = bytes.drop { $0 == 0 }
         let isHigh = (significant.first ?? 0) >= 0x80

@@ -5,15 +5,15 @@ import VaultLocal
 
 /// Conditions that items must meet in addition to those of a `Query`.
 package struct ItemFilter {
-    /// A folder, including its subfolders.
+    /// The folder to search, including its subfolders.
     var folder: String?
-    /// Tags, ignoring case.
+    /// The tags to match, ignoring case.
     var tags: [String] = []
-    /// Attributes with their exact values.
+    /// The attributes to match, with their exact values.
     var attributes: [(name: String, value: [UInt8])] = []
     /// Words to search for.
     var words: [String] = []
-    /// True to search the notes as well, which requires opening each item that has notes.
+    /// Whether to search the notes as well, which requires opening every item that has notes.
     package var searchesNotes = false
 
     package init(folder: String? = nil, tags: [String] = []) {
@@ -40,7 +40,7 @@ package struct ItemFilter {
         }
     }
 
-    /// A filter prepared for many items.
+    /// A filter prepared for matching many items.
     struct Matcher {
         private let filter: ItemFilter
         private let vault: Vault
@@ -69,15 +69,16 @@ package struct ItemFilter {
             }
         }
 
-        /// Returns whether an item has an attribute with this value; of several addresses, one per line, any may match.
+        /// Returns whether an item has an attribute with this value; if there are several addresses, one per line, any
+        /// of them may match.
         private func has(_ item: Item, _ name: String, _ value: [UInt8]) -> Bool {
             guard let own = item.attributes[name] else { return false }
             guard own != value, name == AttributeName.address else { return own == value }
             return own.split(separator: 0x0A).contains { $0.elementsEqual(value) }
         }
 
-        /// Returns an item's notes; nil if it has no notes, or if this slot or device cannot open them. They are
-        /// searched as a `String`, because folding case and accents requires one.
+        /// Returns an item's notes; nil if it has no notes, or if this slot or device cannot open them. The notes are
+        /// searched as a `String`, because folding case and accents requires a `String`.
         private func notes(of item: Item) throws -> String? {
             do throws(VaultError) {
                 return try vault.attribute(AttributeName.notes, of: item)?.withUnsafeBytes {
@@ -105,8 +106,8 @@ package struct ItemFilter {
 }
 
 extension ItemFilter {
-    /// Throws an error for a folder, tag or group that no item has: it is probably a mistake, and a list of the
-    /// existing names is more helpful than an empty result.
+    /// Throws an error for a folder, tag or group that no item has: such a name is probably a mistake, and a list of
+    /// the existing names is more helpful than an empty result.
     package func requireKnown(in vaults: Vault..., group: String?) throws { try requireKnown(in: vaults, group: group) }
 
     /// Returns whether the folder of this filter, or the group, exists.

@@ -10,7 +10,7 @@ enum ItemMenu {
         Terminal.inputIsTerminal && Terminal.outputIsTerminal && Terminal.errorIsTerminal && Prompt.isPossible
     }
 
-    /// Shows the items and waits for a choice. It throws `ExitStatus.ambiguous` if the user does not choose an item.
+    /// Shows the items and waits for a choice. Throws `ExitStatus.ambiguous` if the user does not choose an item.
     static func choose(_ items: [Item], title: String) throws -> Item {
         let rows = items.map { item in
             (ItemText.name(item.key) + [item.attributes.label ?? "", FolderPath.text(ItemPlace.folder(of: item))])

@@ -1,7 +1,7 @@
 import VaultExchange
 package import VaultFmt
 
-/// The folder and tags of an item, as far as the index contains them.
+/// An item's folder and tags, to the extent that the index contains them.
 package enum ItemPlace {
     /// The names in the folder's path, outermost first; empty for an item without a folder.
     package static func folder(of item: Item) -> [String] {
@@ -15,7 +15,7 @@ package enum ItemPlace {
         return tags(in: item.attributes.string(AttributeName.tags) ?? "")
     }
 
-    /// Returns the tags in a text that contains one per line.
+    /// Returns the tags in a text that contains one tag per line.
     package static func tags(in text: String) -> [String] {
         var tags: [String] = []
         for line in text.split(whereSeparator: \.isNewline) where !tags.contains(String(line)) {

@@ -3,8 +3,8 @@ package import VaultExchange
 package import VaultFmt
 import VaultLocal
 
-/// A listing of items: on a terminal, the non-empty columns, fitted to its width; for programs, lines of tab-separated
-/// cells.
+/// A listing of items: on a terminal, the non-empty columns, fitted to the terminal's width; for programs, lines of
+/// tab-separated cells.
 package struct ItemTable {
     private let chosen: [ListColumn]?
     private let isWide: Bool
@@ -16,10 +16,10 @@ package struct ItemTable {
     /// On a terminal, rows are written at the end, when the column widths are known.
     private var rows: [(item: Item, label: String?)] = []
 
-    /// - `columns`: The requested columns; nil for the usual ones.
-    /// - `isWide`: Whether all columns are shown, and nothing is truncated.
+    /// - `columns`: The requested columns; nil for the default columns.
+    /// - `isWide`: Whether all columns are shown without truncation.
     /// - `isPrecise`: Whether times of day are shown on a terminal.
-    /// - `place`: The vault that contains the items, if several are listed.
+    /// - `place`: The vault that contains the items, if several vaults are listed.
     package init(
         of vault: Vault, columns: [ListColumn]?, isWide: Bool, isPrecise: Bool, place: Place? = nil,
         to output: Output, isTerminal: Bool = Terminal.outputIsTerminal
@@ -45,7 +45,7 @@ package struct ItemTable {
         }
     }
 
-    /// Adds an item; if the output is not a terminal, it is written immediately.
+    /// Adds an item; if the output is not a terminal, the item is written immediately.
     package mutating func add(_ item: Item) throws {
         let label = LongLabel.read(of: item, in: vault)
         guard !isForPeople else { return rows.append((item, label)) }
@@ -77,7 +77,7 @@ package struct ItemTable {
         try table.finish(output)
     }
 
-    /// Returns the columns that are not empty; the class is included only if there are several.
+    /// Returns the columns that are not empty; the class is included only if there are several classes.
     private var usedColumns: [ListColumn] {
         ListColumn.people.filter { column in
             switch column {

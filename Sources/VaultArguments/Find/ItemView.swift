@@ -3,7 +3,8 @@ package import VaultExchange
 package import VaultFmt
 import VaultLocal
 
-/// The full view of an item, line by line: its properties, and either its secrets or a note in place of each.
+/// The full view of an item, line by line: the item's properties, and either its secrets or a note in place of each
+/// secret.
 package struct ItemView {
     private let item: Item
     private let vault: Vault
@@ -33,7 +34,7 @@ package struct ItemView {
 
     private static let metadata = ["accessible", "synchronizable", "earlier values"]
 
-    /// The attributes of the record, or of the index if only another slot or device can open the record.
+    /// The attributes in the item's record, or those in the index if only another slot or device can open the record.
     private static func attributes(of item: Item, in vault: Vault) throws(VaultError) -> Attributes {
         do throws(VaultError) { return try vault.open(item).item.attributes } catch {
             guard error.code == .notPermitted || error.code == .deviceBound || error.code == .locked else {
@@ -92,8 +93,8 @@ package struct ItemView {
     /// The maximum length of a password. Revealing the length of anything longer does not help an attacker guess it.
     private static let longestGuessed = 1024
 
-    /// Writes a line for a secret value: the value itself if requested, otherwise only a note, with the size if it is a
-    /// file.
+    /// Writes a line for a secret value: the value itself if requested, otherwise only a note, with the size if the
+    /// value is a file.
     private func writeSecret(_ name: String, _ value: () throws -> Secret) throws {
         if showsSecrets { return try write(name, try value()) }
         let count: Int
@@ -107,7 +108,7 @@ package struct ItemView {
         try line(name, note: isFile ? "hidden; \(MemorySize.text(bytes: UInt64(count)))" : "hidden")
     }
 
-    /// Writes a value as text, or only its size if it is not text.
+    /// Writes a value as text, or only its size if the value is not text.
     private func write(_ name: String, _ value: borrowing Secret) throws {
         guard isForPeople ? SecretText.isPlain(value) : SecretText.isUTF8(value) else {
             return try line(name, note: "\(MemorySize.text(bytes: UInt64(value.count))), not text")

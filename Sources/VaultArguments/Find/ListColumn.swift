@@ -6,7 +6,7 @@ import VaultLocal
 /// A column of a listing: its name and its cells.
 package enum ListColumn: Equatable {
     case field(Field)
-    /// The attribute with a given name.
+    /// The attribute with the given name.
     case attribute(String)
 
     /// The columns available for every item.
@@ -65,7 +65,7 @@ package enum ListColumn: Equatable {
     }
 
     /// Returns an item's cell in this column.
-    /// - `form`: The form, which depends on the reader.
+    /// - `form`: The form of the cell, which depends on the reader.
     func value(of item: Item, label: String?, _ form: Form) -> String {
         switch self {
         case .attribute(let name): Self.attribute(name, of: item, form)
@@ -75,7 +75,7 @@ package enum ListColumn: Equatable {
 
     /// The reader of a cell.
     enum Form {
-        /// Exact, for programs.
+        /// The exact value, for programs.
         case exact
         /// For people.
         case people
@@ -87,7 +87,8 @@ package enum ListColumn: Equatable {
         let key = item.key
         switch field {
         case .name: return ItemText.name(key).first ?? ""
-        // A class that this version does not define has fields of unknown meaning; the second one is shown here.
+        // A class that this version does not define has fields whose meaning is unknown; the second field is shown
+        // here.
         case .account: return ItemText.name(key).dropFirst().first ?? ""
         case .label: return label ?? ""
         case .folder: return FolderPath.text(ItemPlace.folder(of: item))

@@ -19,7 +19,8 @@ package enum ListOrder: String, CaseIterable, ExpressibleByArgument {
         self = order
     }
 
-    /// Returns the items in this order: times from newest to oldest, names ignoring case. Equal items keep their order.
+    /// Returns the items in this order: times from newest to oldest, names alphabetically, ignoring case. Items that
+    /// compare equal keep their order.
     package func sorted(_ items: [Item]) -> [Item] {
         switch self {
         case .created:
@@ -48,7 +49,7 @@ package enum ListOrder: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// Items without the text come last.
+    /// Sorts by a text; items without that text come last.
     private func byText(_ items: [Item], _ text: (Item) -> String) -> [Item] {
         sorted(items) { (left, right) in
             left.isEmpty == right.isEmpty ? left < right : right.isEmpty

@@ -5,15 +5,15 @@ import VaultLocal
 
 /// Items whose names are similar to the given one.
 struct NearItems {
-    /// The items that match the words, the likeliest first.
+    /// The items that match the words, most likely first.
     private(set) var found: [Item] = []
-    /// The item that is probably meant: the only match, or the only one whose name or label differs only in case and
-    /// accents.
+    /// The item that is probably meant: the only match, or the only one whose name or label differs from the given name
+    /// only in case and accents.
     private(set) var only: Item?
-    /// Items with similarly spelled names; only if no item matches.
+    /// Items with similarly spelled names; empty unless no item matches.
     private(set) var misspelled: [Item] = []
 
-    /// How well an item matches, from best to worst.
+    /// How well an item matches; the best match comes first.
     private enum Fit: Int {
         case label, folded, start, word, part, elsewhere
     }
@@ -56,7 +56,7 @@ struct NearItems {
         if found.count == 1 { only = found[0] }
     }
 
-    /// The folded names of an item: service or server, label, and each of these with the account.
+    /// An item's folded names: its service or server, its label, and each of these followed by the account.
     private static func names(of key: ItemKey, _ label: String?) -> [String] {
         let name = [key.service ?? key.server ?? "", label ?? ""].filter { !$0.isEmpty }.map(TextFolding.folded)
         guard let account = key.account, !account.isEmpty else { return name }
@@ -89,7 +89,7 @@ extension NearItems {
         return try ItemMenu.choose(found, title: "\(found.count) items match \(shown):")
     }
 
-    /// The text "; did you mean 'github private' or 'github work'?", or an empty text.
+    /// Text such as "; did you mean 'github private' or 'github work'?", or an empty text.
     var question: String {
         let most = 5
         let items = found.isEmpty ? misspelled : found

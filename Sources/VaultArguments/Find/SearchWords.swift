@@ -6,7 +6,7 @@ struct SearchWords {
     /// The folded words, all of which must be found.
     private let words: [String]
 
-    /// - Parameter words: The words as typed; for an address, its host is used.
+    /// - Parameter words: The words as typed; an address is replaced by its host.
     init(_ words: [String]) {
         self.words = words.map { TextFolding.folded(Self.host(of: $0) ?? $0) }.filter { !$0.isEmpty }
     }
@@ -14,7 +14,8 @@ struct SearchWords {
     /// Returns whether each word is part of one of the item's texts.
     func matches(_ item: Item, label: String?) -> Bool { matches(item, label: label) { nil } }
 
-    /// Also searches the item's notes, which are read only if a word is not found anywhere else.
+    /// Performs the same search, but also searches the item's notes, which are read only if a word is not found
+    /// anywhere else.
     func matches(_ item: Item, label: String?, notes: () throws -> String?) rethrows -> Bool {
         guard !words.isEmpty else { return true }
         let texts = Self.texts(of: item, label: label)

@@ -1,18 +1,18 @@
 /// The similarity of two words.
 package enum Spelling {
-    /// The maximum length of words to compare, because the work grows with both lengths.
+    /// The maximum length of the words to compare, which is limited because the work grows with both lengths.
     static let longest = 64
 
-    /// Returns whether a few changes turn one word into the other: one for every four letters, but at least one and at
-    /// most three.
+    /// Returns whether a few changes turn one word into the other. One change is allowed for every four letters, but at
+    /// least one and at most three.
     static func isClose(_ word: String, _ other: String) -> Bool {
         let most = min(3, max(1, word.count / 4))
         guard word.count > 1, word.count <= longest, abs(word.count - other.count) <= most else { return false }
         return distance(word, other) <= most
     }
 
-    /// Returns the choice that differs from the word in the fewest changes, if there is at most one change for every
-    /// three letters.
+    /// Returns the choice that can be reached from the word with the fewest changes, provided that there is at most one
+    /// change for every three letters.
     package static func nearest(to word: String, among choices: [String]) -> String? {
         let word = String(word.prefix(longest)).lowercased()
         let scored = choices.map { (choice: $0, distance: distance(word, $0)) }

@@ -22,7 +22,7 @@ package struct NewIdentity: ~Copyable {
         publicKey = identity.recipient.text
     }
 
-    /// A file as `age-keygen` writes it: the public key in a comment, and the identity.
+    /// The text of a file as `age-keygen` writes it: the public key in a comment, followed by the identity.
     package var fileText: Secret {
         borrowing get {
             let comment = Secret(text: "# public key: \(publicKey)\n")

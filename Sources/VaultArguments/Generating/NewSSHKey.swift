@@ -11,7 +11,8 @@ package enum SSHKeyKind: String, ExpressibleByArgument, CaseIterable {
 
 /// A newly generated SSH key, which has never been in a file.
 package enum NewSSHKey {
-    /// Returns the text of a key file in OpenSSH's format. It has no comment: the item has a name.
+    /// Returns the text of a key file in OpenSSH's format. The file contains no comment, because the item already has a
+    /// name.
     static func generate() throws -> Secret {
         guard let text = OpenSSHText.text(seed: Secret.random(count: 32), comment: "") else {
             throw CommandFailure(.bug, "a new key has no text; this is a bug in vaultfmt: please report it")
@@ -19,8 +20,8 @@ package enum NewSSHKey {
         return text
     }
 
-    /// Adds the attributes that the agent needs for an item with a new key: the public key and the use, unless a use is
-    /// given or the item already has a use.
+    /// Adds the attributes that the agent needs for an item with a new key: the public key and, unless a use is given
+    /// or the item already has one, the use.
     /// - Returns: A note with the public key, to show to the user.
     static func describe(
         _ secret: borrowing Secret, in values: inout Attributes, of key: ItemKey, _ item: Item?
@@ -35,8 +36,9 @@ package enum NewSSHKey {
     }
 
     /// Renews the copy of the public key in an item whose secret is replaced.
-    /// - `removed`: The attributes that are removed on request.
-    /// - Returns: The names of the attributes to remove, which include the copy if the new secret is not a key.
+    /// - `removed`: The attributes that the user asked to remove.
+    /// - Returns: The names of the attributes to remove, which include the public key's copy if the new secret is not a
+    ///   key.
     package static func renew(
         _ secret: borrowing Secret, in values: inout Attributes, of item: Item?, removed: [String]
     ) -> [String] {

@@ -2,13 +2,14 @@ import Glibc
 import VaultExchange
 import VaultFmt
 
-/// The characters a password is drawn from, divided into kinds. A password contains at least one character of each
-/// kind.
+/// The characters from which a password is drawn, divided into kinds. A password contains at least one character of
+/// each kind.
 struct PasswordAlphabet {
     static let lowercase = "abcdefghijklmnopqrstuvwxyz"
     static let uppercase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     static let digits = "0123456789"
-    /// The punctuation of ASCII without quotes, backslash and backquote, which shells and file formats treat specially.
+    /// ASCII punctuation without quotes, the backslash and the backquote, which shells and file formats treat
+    /// specially.
     static let symbols = "!#$%&()*+,-./:;<=>?@[]^_{|}~"
     /// Characters that are easily confused.
     static let ambiguous = "0Oo1lI|5S2Z8B"
@@ -22,8 +23,8 @@ struct PasswordAlphabet {
     /// The number of characters of each kind.
     private let sizes: [Int]
 
-    /// Creates an alphabet from which excluded characters are omitted. Each character counts once, however often it is
-    /// listed.
+    /// Creates an alphabet from which excluded characters are omitted. Each character counts only once, even if it is
+    /// listed several times.
     init(_ kinds: [String], excluding excluded: String = "") {
         var seen = Set(excluded.unicodeScalars)
         let sets = kinds.map { $0.unicodeScalars.filter { seen.insert($0).inserted } }.filter { !$0.isEmpty }
@@ -32,7 +33,8 @@ struct PasswordAlphabet {
         sizes = sets.map(\.count)
     }
 
-    /// Returns the number of kinds that a password of this length must contain: all of them if it is long enough.
+    /// Returns the number of kinds that a password of the given length must contain: all kinds if the password is long
+    /// enough, and none otherwise.
     fileprivate func required(length: Int) -> Int { length >= sizes.count ? sizes.count : 0 }
 
     /// Returns the entropy of a password in bits. All passwords that contain the required kinds are equally likely.
@@ -55,10 +57,11 @@ package enum PasswordGenerator {
     /// The default length of a password.
     package static let standardLength = 20
 
-    /// Returns a random password of this length, with at least one character of each kind if it is long enough.
+    /// Returns a random password of the given length, with at least one character of each kind if the password is long
+    /// enough.
     ///
     /// A password that lacks a kind is discarded as a whole: inserting a character of that kind would make some
-    /// passwords likelier than others.
+    /// passwords more likely than others.
     static func password(length: Int, from alphabet: PasswordAlphabet = .standard) -> Secret {
         var random = UniformRandom()
         while true {

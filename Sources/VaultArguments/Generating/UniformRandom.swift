@@ -7,8 +7,8 @@ struct UniformRandom: ~Copyable {
 
     /// Returns a number from 0 up to but not including `bound`.
     mutating func next(below bound: UInt32) -> UInt32 {
-        // 2^32 is rarely a multiple of the bound. Numbers beyond the last multiple would favour small results, so they
-        // are rejected and drawn again.
+        // 2^32 is rarely a multiple of the bound. Numbers at or beyond the last multiple would favour small results, so
+        // they are rejected and drawn again.
         let usable = UInt32.max - (UInt32.max % bound + 1) % bound
         while true {
             let number = nextWord()

@@ -2,7 +2,7 @@ import VaultConsole
 import VaultExchange
 import VaultFmt
 
-/// A seed for one-time codes as entered by a user, checked and converted into the form that items store: an `otpauth:`
+/// A seed for one-time codes, as entered by a user, checked and converted into the form that items store: an `otpauth:`
 /// address.
 struct OneTimeSeed: ~Copyable {
     let address: Secret
@@ -11,7 +11,7 @@ struct OneTimeSeed: ~Copyable {
 
     /// The maximum length of a seed's text, which is more than twice the capacity of a QR code.
     static let longest = 8192
-    /// The minimum of 80 bits, which sites with short keys use. RFC 4226 requires 128 bits.
+    /// The minimum length in bytes: 80 bits, which sites with short keys use. RFC 4226 requires 128 bits.
     private static let shortestUsual = 10
 
     /// Accepts an `otpauth:` address, Steam's `steam://…`, or a key in Base32. For a key, `issuer` and `account` name
@@ -41,8 +41,8 @@ struct OneTimeSeed: ~Copyable {
     /// The attribute that stores the seed in an item.
     var attribute: Attribute { Attribute(AttributeName.oneTimePassword, secret: address.copy(), flags: .sealed) }
 
-    /// Warns if a key is shorter than the keys that sites use: the user may have typed something else at the prompt by
-    /// mistake.
+    /// Warns if a key is shorter than the keys that sites usually use: the user may have typed something else at the
+    /// prompt by mistake.
     func warnIfShort() {
         guard code.key.count < Self.shortestUsual else { return }
         Terminal.warning(

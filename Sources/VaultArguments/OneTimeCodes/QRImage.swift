@@ -2,7 +2,7 @@ import VaultConsole
 import VaultFmt
 import VaultLocal
 
-/// Reads the `otpauth:` address in an image of a QR code, with `zbarimg` if it is installed.
+/// Reads the `otpauth:` address from an image of a QR code, using `zbarimg` if that program is installed.
 enum QRImage {
     static func address(in path: String) throws -> Secret {
         guard try UserFiles.exists(path) else {
@@ -20,7 +20,7 @@ enum QRImage {
         return try single(found ?? Secret(count: 0), path)
     }
 
-    /// Returns the only address among the codes that were found, one per line.
+    /// Returns the only address among the codes that were found; `found` contains one code per line.
     private static func single(_ found: borrowing Secret, _ path: String) throws -> Secret {
         let name = TerminalText.path(path)
         return try found.withUnsafeBytes { bytes in

@@ -38,7 +38,7 @@ package struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// For how many seconds to wait for another writer.
+    /// The number of seconds to wait for another writer.
     package var lockWait: Double { wait ?? 10 }
 
     /// The reader's limits, raised as the options specify.
@@ -74,7 +74,7 @@ package struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// - `asks`: Whether to ask about a vault that is refused but may be a second copy.
+    /// - `asks`: Whether to ask the user about a vault that is refused but may be a second copy.
     private func open(
         _ path: String, _ anchors: AnchorPolicy, asks: Bool,
         _ options: @escaping (Machine) throws(VaultError) -> OpenOptions
@@ -95,13 +95,13 @@ package struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Opens a vault that was refused, if it may be a second copy and the user confirms that it is.
+    /// Opens a vault that was refused, provided that it may be a second copy and that the user confirms this.
     private func secondCopy(
         _ path: String, _ failure: CommandFailure, _ options: (Machine) throws(VaultError) -> OpenOptions,
         _ open: () throws -> Vault?
     ) throws -> Vault {
         guard try SecondCopy.isRefused(path, failure), let copy = try open() else { throw failure }
-        // A copy that was cut off or damaged should probably not be accepted.
+        // The user should probably not accept a copy that was cut off or damaged.
         TailNotice.show(copy)
         try SecondCopy.accept(copy, failure)
         guard let again = try openCopy(path, of: copy, isWatched: true, options) else { throw failure }
@@ -110,10 +110,10 @@ package struct AccessOptions: ParsableArguments {
 
     /// Calls `body` with the factors for a vault, and prompts for those that are not given; a wrong passphrase can be
     /// retried twice.
-    /// - `name`: The vault's name in the question, if it is not its path.
+    /// - `name`: The vault's name in the question, if the name is not the path.
     /// - `unlessKept`: The result if the vault was unlocked while this process waited for its turn to ask.
     /// - `asks`: If false, throws `PassphraseMissing` instead of asking.
-    /// - `source`: Where the slots are read, which determine the factors that are needed.
+    /// - `source`: Where to read the slots, which determine the factors that are needed.
     package func withFactors<R: ~Copyable>(
         _ path: String, called name: String? = nil, asks: Bool = true, in source: SlotSource = .header,
         unlessKept: () throws -> R? = { nil }, _ body: (borrowing GivenFactors) throws -> R
@@ -193,8 +193,8 @@ package struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Opens a vault with the factors that are given, and perhaps with a passphrase that was typed elsewhere. It never
-    /// prompts, and runs no plugin.
+    /// Opens a vault with the given factors and, if there is one, a passphrase that was typed elsewhere. Never prompts,
+    /// and runs no plugin.
     /// - Returns: Nil if a passphrase is needed and none was typed.
     package func openSilently(_ path: String, writable: Bool, typed: SharedSecret? = nil) throws -> Vault? {
         var given = try factors.readWithoutPlugins(for: path)
@@ -215,6 +215,16 @@ package struct AccessOptions: ParsableArguments {
         }
     }
 
+    /// Opens a vault with the key of a slot that another process of this program has opened like `openSilently`; that
+    /// process has also reported the end of the file.
+    package func open(_ path: String, handed key: borrowing HandedKey, writable: Bool) throws -> Vault {
+        let machine = try ThisMachine.current()
+        do throws(VaultError) {
+            return try machine.open(
+                path, handed: key, options: try options(machine, writable: writable, device: .ifThere))
+        } catch { throw try SecondCopy.failure(error, path) }
+    }
+
     /// Opens a second vault for writing, with its own factors.
     package func openOther(_ path: String, _ other: TargetFactorOptions) throws -> Vault {
         var access = self
@@ -230,7 +240,7 @@ package struct AccessOptions: ParsableArguments {
 
     private static let mostTries = 3
 
-    /// Opens a vault like `open`, but only with factors, and returns the factors as well.
+    /// Opens a vault like `open`, but only with factors, and returns those factors as well.
     package func openWithFactors(_ path: String, writable: Bool) throws -> OpenedWithFactors {
         try withFactors(path) { given in
             OpenedWithFactors(vault: try open(path, with: given, writable: writable), factors: given.copy())
@@ -238,7 +248,7 @@ package struct AccessOptions: ParsableArguments {
     }
 
     /// Opens a vault like `open`, with factors that have already been read.
-    /// - `name`: The vault's name in a notice, if the command has several.
+    /// - `name`: The vault's name in a notice, if the command has several vaults.
     package func open(
         _ path: String, with given: borrowing GivenFactors, writable: Bool, device: DeviceNeed = .ifThere,
         anchors: AnchorPolicy = .enforce, called name: String? = nil
@@ -327,10 +337,10 @@ package struct AccessOptions: ParsableArguments {
     }
 
     /// Opens another copy of an open vault with the key that opened that vault.
-    /// - `name`: The copy's name in a notice; nil if it is the vault itself.
-    /// - `isWatched`: Whether this machine checks the copy against the state it remembers, and then remembers the
+    /// - `name`: The copy's name in a notice; nil if the copy is the vault itself.
+    /// - `isWatched`: Whether this machine checks the copy against the state that it remembers, and then remembers the
     ///   copy's state, as `open` does.
-    /// - Returns: Nil if that key does not open it.
+    /// - Returns: Nil if that key does not open the copy.
     package func openCopy(
         _ path: String, of vault: Vault, writable: Bool = false, isWatched: Bool = false, called name: String? = nil
     ) throws -> Vault? {

@@ -29,10 +29,10 @@ package struct AttributeOptions: ParsableArguments {
 
     package init() {}
 
-    /// The accessibility of the secret, if given.
+    /// The secret's accessibility, if given.
     package var accessibility: Accessibility? { accessible?.value }
 
-    /// True if the accessibility requires this machine's device.
+    /// Whether the command must create this machine's device, which some accessibilities require.
     package var deviceNeed: DeviceNeed { accessibility?.isThisDeviceOnly == true ? .create : .ifThere }
 
     /// The attributes that the options remove.
@@ -129,7 +129,7 @@ package struct AttributeRemoval: ParsableArguments {
     package init() {}
 }
 
-/// Filters that are not part of an item's name; an item must match all of them.
+/// Filters for properties that are not part of an item's name; an item must match all filters.
 package struct ItemFilters: ParsableArguments {
     @Option("The label.")
     package var label: String?

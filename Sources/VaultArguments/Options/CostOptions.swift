@@ -25,7 +25,7 @@ package struct CostOptions: ParsableArguments {
     var kdfLanes: UInt32?
 
     @Option(
-        "Benchmark this machine and choose a cost at which opening takes about this long, but at least the default cost.",
+        "Benchmark this machine and choose a cost that makes opening take about this long (never below the default).",
         value: "seconds")
     var kdfTime: Double?
 
@@ -46,7 +46,7 @@ package struct CostOptions: ParsableArguments {
         }
     }
 
-    /// True if any cost is given.
+    /// True if any cost option is given.
     package var isGiven: Bool {
         kdf != nil || kdfMemory != nil || kdfPasses != nil || kdfLanes != nil || kdfTime != nil
     }
@@ -54,8 +54,8 @@ package struct CostOptions: ParsableArguments {
     /// True if the writer's floor does not apply.
     package var allowWeak: Bool { allowWeakKdf || kdf == .testing }
 
-    /// Returns the measured cost, or the default if that is higher: on a busy machine, the measured cost would be too
-    /// low.
+    /// Returns the measured cost, or the default cost if that is higher: on a busy machine, the measured cost would be
+    /// too low.
     private static func noLess(_ measured: KDFCost) -> KDFCost {
         let least = KDFCost.moderate
         let work = UInt64(measured.memoryKiB) * UInt64(measured.passes)

@@ -16,8 +16,8 @@ package struct EarlierOption: ParsableArguments {
         if let earlier { guard earlier >= 1 else { throw ValidationError("--earlier must be at least 1") } }
     }
 
-    /// Returns the value with the given number or, without a number, the most recently replaced value. It is a value of
-    /// the given attribute or attached file if one has earlier values, and otherwise of the secret.
+    /// Returns the value with the given number or, without a number, the most recently replaced value. The value
+    /// belongs to the given attribute or attached file if that has earlier values, and otherwise to the secret.
     package func value(of item: Item, _ attribute: String? = nil, in vault: Vault) throws -> EarlierValue {
         let values = try EarlierValues.newestFirst(of: item, in: vault)
         let names = [attribute, attribute.map { AttributeName.filePrefix + $0 }, nil]

@@ -32,7 +32,7 @@ package struct FactorOptions: ParsableArguments {
     }
 
     /// True if any given factors take precedence over a key that `unlock` keeps. An identity in the environment does
-    /// not, because it may require a touch, which `unlock` is meant to avoid.
+    /// not take precedence, because using it may require a touch, which `unlock` is meant to avoid.
     var isAnyGiven: Bool { sources.isAnyGiven || !identity.isEmpty }
 
     /// True if any given factor can open a vault without asking for a passphrase.
@@ -51,7 +51,7 @@ package struct FactorOptions: ParsableArguments {
 
     /// The identity file that the environment names, if a slot of the vault may need it. The variable applies to all
     /// vaults, so the file is read and used only if no other given factor opens this vault.
-    /// - `source`: Where the slots are read.
+    /// - `source`: Where to read the slots.
     package func spareIdentity(
         for path: String, beside given: borrowing GivenFactors, in source: SlotSource = .header
     ) -> String? {
@@ -62,14 +62,14 @@ package struct FactorOptions: ParsableArguments {
             let isOfUse = try source.slots(at: path).contains { $0.isKnown && $0.factors.contains(.externalKey) }
             return isOfUse ? file : nil
         } catch {
-            // The slots of a damaged vault may be found when it is opened.
+            // The slots of a damaged vault may still be found when the vault is opened.
             return file
         }
     }
 
-    /// The factors like those of `read`, for a program that must not wait: it never prompts, and throws if there is an
-    /// identity of a plugin. One that only the environment names is left out.
-    /// - `path`: The vault that they may open.
+    /// Reads the factors like `read`, for a program that must not wait: it never prompts, and throws if an identity
+    /// needs a plugin. An identity that only the environment names is left out.
+    /// - `path`: The path of the vault that the factors may open.
     func readWithoutPlugins(for path: String) throws -> GivenFactors {
         var given = try whileOpening { try sources.read() }
         if given.rawKey == nil, !identity.isEmpty {
@@ -126,7 +126,7 @@ package struct OtherFactorOptions: ParsableArguments {
 
     package init() {}
 
-    /// The factors; nil if none are given.
+    /// The copies' factors; nil if none are given.
     package var sources: FactorSources? {
         guard otherPassphraseFile != nil || otherKeyFile != nil else { return nil }
         return FactorSources(passphraseFile: otherPassphraseFile, keyFile: otherKeyFile, twin: .kept)
@@ -159,8 +159,8 @@ package struct NewFactorOptions: ParsableArguments {
     }
 }
 
-/// Throws an error if a descriptor is not open for reading. This check precedes opening any file, because a file that
-/// this process opens could get that number.
+/// Throws an error if a descriptor is not open for reading. The check comes before any file is opened, because a file
+/// that this process opens could be assigned that number.
 private func requireOpen(_ descriptor: Int32?, option: String) throws {
     guard let descriptor, !Descriptor.isReadable(descriptor) else { return }
     throw ValidationError("\(option) \(descriptor): this descriptor is not open for reading; open it, or use a file")

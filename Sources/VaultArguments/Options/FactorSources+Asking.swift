@@ -5,7 +5,7 @@ package import VaultLocal
 /// The need for a passphrase in addition to the given factors.
 package enum PassphraseNeed {
     case no, yes
-    /// A slot may not need a passphrase; such slots are tried first.
+    /// At least one slot may not need a passphrase; such slots are tried first.
     case ifNothingElseOpens
 }
 
@@ -25,7 +25,7 @@ extension FactorSources {
         return kinds.contains(where: { slots.contains($0) }) ? .ifNothingElseOpens : .yes
     }
 
-    /// Throws if no slot of the vault needs only a passphrase.
+    /// Throws an error if none of the vault's slots can be opened with only a passphrase.
     package func requirePassphraseSlot(_ path: String, in source: SlotSource = .header) throws {
         let slots = try source.slots(at: path)
         guard slots.contains(where: { $0.isKnown && $0.factors == .passphrase }) else {
@@ -72,14 +72,14 @@ extension FactorSources {
         return passphrase
     }
 
-    /// Describes the options to use if prompting is not possible.
+    /// A description of the options to use if prompting is not possible.
     private var instead: String {
         let ways = ["\(twin.optionPrefix)passphrase-file"] + (twin.variable("PASSPHRASE").map { [$0] } ?? [])
         return "use \(ways.joined(separator: ", ")) or \(twin.optionPrefix)key-file"
     }
 
     /// Asks for the passphrase of the vault at `path`.
-    /// - `name`: The vault's name in the question, if it is not its path.
+    /// - `name`: The vault's name in the question, if the name is not the path.
     /// - `isAlone`: Whether no other factor is given. The vault must then have a slot that needs only a passphrase.
     /// - `mayAsk`: False with `--no-input`.
     /// - `source`: Where the slots are read.

@@ -3,7 +3,7 @@ import VaultConsole
 package import VaultFmt
 import VaultLocal
 
-/// The composition of a generated password or passphrase: options of `generate`, shared by `set` and `add`.
+/// The composition of a generated password or passphrase: options that `generate`, `set` and `add` share.
 package struct GeneratorOptions: ParsableArguments {
     @Option("The number of characters (default: 20).")
     var length: Int?
@@ -35,7 +35,7 @@ package struct GeneratorOptions: ParsableArguments {
     @Option("The separator between words (default: -).")
     var separator: String?
 
-    @Option("The word list: one from Debian's diceware package (en_eff), or a path.")
+    @Option("The word list: one from Debian's diceware package, such as en_eff, or a path.")
     var list: String?
 
     package init() {}

@@ -24,9 +24,10 @@ struct IdentityFiles {
             identities: files.native + host.identities(files.plugins), resolver: AgeKeys.resolver(host))
     }
 
-    /// Reads the files as factors for a program that must not wait: a plugin may wait for a touch, and is not run.
-    /// It never prompts.
-    /// - `required`: Whether to throw if there is an identity of a plugin, instead of leaving it out.
+    /// Reads the files as factors for a program that must not wait. Plugins are not run, because they may wait for a
+    /// touch, and the user is never prompted.
+    /// - `required`: Whether to throw an error for an identity that needs a plugin, instead of leaving the identity
+    ///   out.
     /// - Returns: Nil if no identity is left.
     static func factorWithoutPlugins(_ paths: [String], required: Bool) throws -> AgeFactor? {
         var files = IdentityFiles(mayAsk: false)

@@ -22,7 +22,7 @@ package struct ItemChoice: ParsableArguments {
     }
 
     /// Finds the item; see `ItemName.find`.
-    /// - `mayAsk`: Whether the user at a terminal may be asked which item is meant. Part of its name is then
+    /// - `mayAsk`: Whether the user at a terminal may be asked which item is meant. Part of the item's name is then
     ///   sufficient.
     package func find(in vault: Vault, mayAsk: Bool = false) throws -> Item {
         try name.find(in: vault, criteria(), mayAsk: mayAsk)
@@ -67,8 +67,8 @@ package struct ItemCriteria {
 
 extension ItemName {
     /// Finds the only item that has this name and meets the criteria.
-    /// - `mayAsk`: Whether the user at a terminal may be asked which item is meant. Part of its name or label is then
-    ///   sufficient, and the chosen item is shown. In a script, names must be exact.
+    /// - `mayAsk`: Whether the user at a terminal may be asked which item is meant. Part of the item's name or label is
+    ///   then sufficient, and the chosen item is shown. In a script, names must be exact.
     /// - Throws: `ExitStatus.noSuchItem`, with similar names; `ExitStatus.ambiguous`, after writing the matches to
     ///   standard error.
     func find(in vault: Vault, _ criteria: ItemCriteria, mayAsk: Bool) throws -> Item {
@@ -109,8 +109,8 @@ extension ItemName {
                 + "\(TerminalText.word(service)) --field \(TerminalText.word(account))' prints")
     }
 
-    /// Reports that options select items, if the name alone would have found one: the options were probably meant to
-    /// change it.
+    /// Reports that options select items, if the name alone would have found an item: the options were probably meant
+    /// to change that item.
     private func refuseFilters(in vault: Vault, _ criteria: ItemCriteria) throws {
         guard service != nil, fields.isAnyGiven || !criteria.filter.attributes.isEmpty || criteria.label != nil,
             try !ItemName.of(service, account).findAll(in: vault, ItemCriteria()).isEmpty
@@ -144,7 +144,7 @@ extension ItemName {
         return found
     }
 
-    /// Returns a name with these words and the given options; without words and options, the name is empty.
+    /// Returns a name with the given words and options; without words and options, the name is empty.
     package static func of(
         _ service: String?, _ account: String? = nil, _ fields: ItemFields? = nil
     ) throws -> ItemName {

@@ -2,7 +2,7 @@ package import ArgumentParser
 import VaultConsole
 package import VaultFmt
 
-/// The options that name the fields of an item's key; as filters they match exactly.
+/// The options that name the fields of an item's key; as filters, they match exactly.
 package struct ItemFields: ParsableArguments {
     @Option("The item's class.", name: .customLong("class"))
     package var className: ClassName?
@@ -108,15 +108,15 @@ package struct ItemFields: ParsableArguments {
     /// The items that match all options.
     package var query: Query { Query(itemClass: impliedClass, given, group: group, synchronizable: synchronizable) }
 
-    /// The first given option for which a class has no field.
+    /// Returns the first given option for which a class has no field.
     func misplaced(in itemClass: ItemClass) -> String? {
         ItemKey.Field.allCases.first { !$0.classes.contains(itemClass) && value($0) != nil }?.option
     }
 }
 
 extension ItemFields {
-    /// Refuses a port that no server can have, in a new name of an item. Another program's item may have one in its
-    /// name, and is found and changed like any other.
+    /// Refuses, in an item's new name, a port that no server can have. An item stored by another program may have such
+    /// a port in its name; such an item is found and changed like any other.
     ///
     /// - Throws: A `CommandFailure` with the exit code `usage`.
     package static func requirePort(_ port: UInt32?) throws {

@@ -119,8 +119,8 @@ package struct ItemName: ParsableArguments {
         return values
     }
 
-    /// The query to search with: a name without a class is a service or a server; for classes that have neither, it is
-    /// the label.
+    /// Returns the queries to search with: a name without a class is a service or a server; for classes that have
+    /// neither, the name is the label.
     package func queries(label: String?, accessibility: Accessibility?) throws -> [Query] {
         var query = fields.query
         query.label = label

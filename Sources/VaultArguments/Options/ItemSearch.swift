@@ -1,6 +1,6 @@
 package import VaultFmt
 
-/// Iterates over items of a vault, sorted by key, without keeping them in memory.
+/// Iterates over a vault's items, sorted by key, without keeping them in memory.
 package enum ItemSearch {
     /// Calls `body` with each item that matches a query.
     package static func each(

@@ -81,8 +81,8 @@ package struct ItemSelection: ParsableArguments {
         return items
     }
 
-    /// Returns the items whose names match patterns such as `aws*`; nil if no word is a pattern, or if an item has
-    /// exactly that name.
+    /// Returns the items whose names match patterns such as `aws*`; nil if no word is a pattern, or if an item's name
+    /// is exactly the pattern.
     private func matches(in vault: Vault, _ criteria: ItemCriteria, mayAsk: Bool) throws -> [Item]? {
         guard names.contains(where: { $0.contains("*") }) else { return nil }
         if names.count == 2, try !name(names[0], names[1]).findAll(in: vault, criteria).isEmpty { return nil }

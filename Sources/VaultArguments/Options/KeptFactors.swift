@@ -18,8 +18,8 @@ package struct KeptFactors: ParsableArguments {
 
     package var isAnyGiven: Bool { !(keepPassphraseFile.isEmpty && keepKeyFile.isEmpty && keepRawKeyFile.isEmpty) }
 
-    /// Keeps every slot that the factors open. A file that opens no slot is an error; otherwise, the slot that it was
-    /// meant for would be lost.
+    /// Keeps every slot that the factors open. A file that opens no slot is an error, because the slot that it was
+    /// meant for would otherwise be lost.
     package func apply(to rotation: inout Rotation) throws {
         var useful: Set<String> = []
         for passphrase in keepPassphraseFile {
@@ -46,7 +46,7 @@ package struct KeptFactors: ParsableArguments {
 }
 
 extension Rotation {
-    /// Keeps the slot that opens with all the given factors together, and returns whether there is one.
+    /// Keeps the slot that opens with all the given factors together, and returns whether there is such a slot.
     package mutating func keeps(_ given: borrowing GivenFactors) throws -> Bool {
         do throws(VaultError) {
             _ = try keep(try given.together())

@@ -8,9 +8,9 @@ import VaultLocal
 package struct NarrowingOption: ParsableArguments {
     @Flag(
         help: """
-            Do not compact when access to an item is narrowed; its old record stays in the file until 'vaultfmt compact' \
-            is run, and the command reports who can still read it. Access is narrowed if the item leaves a group that a \
-            scoped slot opens, or is given a stricter accessibility.
+            Do not compact when access to an item is narrowed; the item's old record stays in the file until \
+            'vaultfmt compact' is run, and the command reports who can still read it. Access is narrowed if the item \
+            leaves a group that a scoped slot opens, or if its accessibility becomes stricter.
             """)
     var later = false
 
@@ -46,7 +46,7 @@ package struct NarrowingOption: ParsableArguments {
 }
 
 extension Remnant {
-    /// Describes the users who can still open the record but should not.
+    /// A description of the users who can still open the record but should not.
     fileprivate var readers: String {
         var all: [String] = []
         if let group { all.append("with the slots of the group \(TerminalText.quoted(group))") }

@@ -3,9 +3,9 @@ package import ArgumentParser
 /// Options that always take the next word as their value, because names and paths may begin with a dash.
 extension Option {
     /// An option that may be omitted.
-    /// - `value`: The name of its value in the help.
-    /// - `isFile`: Whether shells complete it with files.
-    /// - `completion`: How shells complete it if not with files.
+    /// - `value`: The name of the option's value in the help.
+    /// - `isFile`: Whether shells complete the value with files.
+    /// - `completion`: How shells complete the value, if not with files.
     package init<Wrapped: ExpressibleByArgument>(
         _ help: ArgumentHelp, name: NameSpecification = .long, value: String? = nil, isFile: Bool = false,
         completion: CompletionKind? = nil

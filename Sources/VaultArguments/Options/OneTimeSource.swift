@@ -5,7 +5,7 @@ import VaultExchange
 package import VaultFmt
 import VaultLocal
 
-/// The source of the seed of one-time codes: a hidden prompt, a pipe, a file, or an image of a QR code, but never an
+/// The source of a seed for one-time codes: a hidden prompt, a pipe, a file, or an image of a QR code, but never an
 /// argument.
 package struct OneTimeSource: ParsableArguments {
     @Flag(help: "Store one-time codes: prompt for the key or an otpauth: address, or read it from a pipe.")
@@ -31,12 +31,12 @@ package struct OneTimeSource: ParsableArguments {
     /// True if the user is prompted for the seed.
     package var asks: Bool { otp && Terminal.inputIsTerminal }
 
-    /// Fails before any prompt if there is no seed to read, or if it was given as an argument.
+    /// Fails before any prompt if there is no seed to read, or if the seed was given as an argument.
     package func check(_ name: ItemName, _ access: AccessOptions) throws {
         try check([name.service, name.account].compactMap(\.self), access)
     }
 
-    /// Makes the same checks for the words of a name.
+    /// Performs the same checks for the words of a name.
     package func check(_ words: [String], _ access: AccessOptions) throws {
         guard isGiven else { return }
         guard !words.contains(where: Self.isSeed) else {
@@ -55,7 +55,7 @@ package struct OneTimeSource: ParsableArguments {
         }
     }
 
-    /// Reads the seed of an item; returns nil if the options do not request one.
+    /// Reads the seed for an item; returns nil if the options do not request one.
     package func read(for key: ItemKey, label: String?) throws -> Attribute? {
         guard isGiven else { return nil }
         let text = try text(for: ItemText.summary(key))

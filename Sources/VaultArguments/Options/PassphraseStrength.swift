@@ -22,8 +22,8 @@ package enum PassphraseStrength {
                 + "'vaultfmt generate --words 5' generates a strong one")
     }
 
-    /// Returns the estimate in bits. A character counts according to the kinds of characters in use, or less if it
-    /// merely continues a sequence; a common word counts as one choice out of a thousand.
+    /// Returns the estimate in bits. Each character counts according to the kinds of characters in the passphrase, but
+    /// less if it merely continues a sequence; a common word counts as one choice out of a thousand.
     package static func bits(_ bytes: UnsafeRawBufferPointer) -> Double {
         var alphabet = 0.0
         if bytes.contains(where: { (0x61...0x7A).contains($0) }) { alphabet += 26 }
@@ -54,7 +54,7 @@ package enum PassphraseStrength {
         }
     }
 
-    /// Returns whether a character repeats the previous one, or is the next one up or down.
+    /// Returns whether a character repeats the previous one, or is adjacent to it in either direction.
     private static func follows(_ before: UInt8, _ byte: UInt8) -> Bool {
         before < 0x80 && byte < 0x80 && abs(Int(before) - Int(byte)) <= 1
     }
@@ -67,8 +67,8 @@ package enum PassphraseStrength {
         "vaultfmt",
     ]
 
-    /// Returns the length of a common word that starts here, ignoring case and with the usual digits and symbols in
-    /// place of letters.
+    /// Returns the length of a common word that starts at the given position, ignoring case and treating the usual
+    /// digits and symbols as the letters that they replace.
     private static func commonWord(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int? {
         for word in common where start + word.utf8CodeUnitCount <= bytes.count {
             let isThere = (0..<word.utf8CodeUnitCount).allSatisfy { letter(bytes[start + $0]) == word.utf8Start[$0] }

@@ -7,7 +7,7 @@ import VaultLocal
 /// The recipients of a slot: public keys, so no secret is needed.
 package struct RecipientOptions: ParsableArguments {
     @Option(
-        "An age recipient for the slot: age1…, age1pq1…, age1NAME1… of a plugin, or 'ssh-ed25519 …'; may be repeated.",
+        "An age recipient for the slot: age1…, age1pq1…, a plugin's age1NAME1…, or 'ssh-ed25519 …'; may be repeated.",
         value: "recipient")
     var recipient: [String] = []
 

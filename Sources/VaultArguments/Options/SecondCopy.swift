@@ -4,10 +4,11 @@ import VaultLocal
 
 /// A copy of a vault that this machine remembers only at another path (specification, section 7.2).
 ///
-/// Such a copy may be older than the other one, or have diverged from it. The user confirms once that it is a second
-/// copy; after that, it is compared with the state that this machine remembers of that copy.
+/// Such a copy may be older than the other copy, or may have diverged from it. The user confirms once that it is a
+/// second copy; after that, the copy is compared with the state that this machine remembers for it.
 enum SecondCopy {
-    /// Returns whether a vault was refused because this machine has seen a different state of it at another path.
+    /// Returns whether a vault was refused because this machine has seen a different state of that vault at another
+    /// path.
     static func isRefused(_ path: String, _ failure: CommandFailure) throws -> Bool {
         guard let code = failure.code, [.rolledBack, .forked].contains(code) else { return false }
         return try whileOpening {

@@ -6,7 +6,7 @@ package import VaultFmt
 import VaultLocal
 
 /// Attributes that are as secret as an item's secret, such as the answer to a security question. Their values are
-/// entered at a prompt or read from a pipe, but never given as an argument.
+/// entered at a prompt or read from a pipe, and are never given as an argument.
 package struct SecretAttributes: ParsableArguments {
     @Option(
         "Store a secret attribute: ask for its value, or read it from a pipe; may be repeated on a terminal.",
@@ -21,7 +21,7 @@ package struct SecretAttributes: ParsableArguments {
     package var asks: Bool { isGiven && Terminal.inputIsTerminal }
 
     /// Fails before any prompt if there would be no value to read, or if a name has another meaning.
-    /// - `others`: The attributes that are given by other options.
+    /// - `others`: The attributes that other options specify.
     /// - `oneTime`: The seed of one-time codes, which may also be read from standard input.
     package func check(_ others: Attributes, _ oneTime: OneTimeSource, _ access: AccessOptions) throws {
         guard isGiven else { return }

@@ -89,15 +89,15 @@ package struct SecretSource: ParsableArguments {
     /// True if the user is prompted for the secret.
     package var asks: Bool { !isStated && Terminal.inputIsTerminal }
 
-    /// Throws an error for a name without a service or a server unless it is allowed: in a script, it is usually a
-    /// mistake.
+    /// Throws an error for a name without a service or a server, unless such a name is allowed: in a script, it is
+    /// usually a mistake.
     package func check(_ key: ItemKey) throws {
         guard !allowEmpty, let name = key.service ?? key.server, name.isEmpty else { return }
         throw CommandFailure(
             .usage, "the \(key.service == nil ? "server" : "service") is empty; name it, or use --allow-empty")
     }
 
-    /// Reads or generates the secret; an empty secret is rejected unless it is allowed.
+    /// Reads or generates the secret; an empty secret is rejected unless empty secrets are allowed.
     /// - `item`: A description of the item, for messages.
     package func read(for item: String) throws -> Secret {
         let secret = try readAny(for: item)
@@ -131,7 +131,7 @@ package struct SecretSource: ParsableArguments {
     }
 
     /// Adds the attributes that describe a generated SSH key.
-    /// - `item`: The item that will hold the key; nil if it is new.
+    /// - `item`: The item that will hold the key; nil if the item is new.
     /// - Returns: A note about the key to show after it is stored, if any.
     package func describe(
         _ secret: borrowing Secret, in values: inout Attributes, of key: ItemKey, _ item: Item? = nil

@@ -5,7 +5,7 @@ package import VaultFmt
 /// Advice for when the factors do not open any slot: which factors the slots need, and how to provide them.
 package enum SlotAdvice {
     /// If a failure means that no slot opens, adds advice on which factors to provide.
-    /// - `source`: Where the slots are read.
+    /// - `source`: Where to read the slots.
     static func added(to failure: CommandFailure, _ path: String, in source: SlotSource) -> CommandFailure {
         guard failure.code == .noSlotOpens else { return failure }
         let reason = failure.message.prefix { $0 != ";" }

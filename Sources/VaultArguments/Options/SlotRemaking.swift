@@ -39,7 +39,7 @@ package struct SlotRemaking {
         return remade
     }
 
-    /// Returns the slot's recipients, if all of them can be used here.
+    /// Returns the slot's recipients, if all recipients can be used here.
     private func recipients(_ slot: SlotInfo) throws(AgeError) -> [RecipientText] {
         guard let recipients = try AgeSlot(slot)?.recipients else {
             throw AgeError(.invalidRecipient, "it does not name its recipients")

@@ -9,7 +9,8 @@ package enum SlotSource {
     case salvage
 
     /// Reads the slots without a key. Nothing is authenticated.
-    /// - Throws: The library's error if the header cannot be read; for `salvage`, a failure that does not advise it.
+    /// - Throws: The library's error if the header cannot be read; for `salvage`, a failure that does not advise a
+    ///   salvage.
     func slots(at path: String) throws -> [SlotInfo] {
         switch self {
         case .header: return try Vault.slots(at: path)

@@ -27,7 +27,7 @@ package struct TargetFactorOptions: ParsableArguments {
 
     package var isAnyGiven: Bool { sources.isAnyGiven || !toIdentity.isEmpty }
 
-    /// The factors. They never come from the environment, which provides the factors of the first vault.
+    /// The second vault's factors. They never come from the environment, which provides the first vault's factors.
     package var sources: FactorSources {
         FactorSources(
             passphraseFile: toPassphraseFile, keyFile: toKeyFile, rawKeyFile: toRawKeyFile, twin: .other)

@@ -59,7 +59,8 @@ struct BytesArgument: ExpressibleByArgument {
 /// The number of a key's class or type. Common numbers have names.
 struct NamedNumber: ExpressibleByArgument {
     let value: UInt32
-    /// Apple's constants for keys: classes 0 to 2; types as CSSM numbers them.
+    /// Apple's constants for keys: the classes are numbered from 0 to 2, and the types have the numbers that CSSM
+    /// assigns to them.
     static let names: [String: UInt32] = [
         "public": 0, "private": 1, "symmetric": 2, "rsa": 42, "ec": 73, "aes": 2_147_483_649,
     ]

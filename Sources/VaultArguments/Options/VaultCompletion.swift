@@ -40,7 +40,7 @@ package enum VaultCompletion {
         names(words) { item in ItemPlace.tags(of: item) }
     }
 
-    /// Slots by name, or by the beginning of the id if they have none.
+    /// Slots by name, or by the beginning of the id if a slot has no name.
     @Sendable package static func slots(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
         do {
             return try opened(words)?.slots().map { slot in
@@ -76,7 +76,7 @@ package enum VaultCompletion {
     }
 
     /// Returns whether every shell reads the name as a single plain word. Other names are not offered: bash expands
-    /// completions, and would run any command between `$(` and `)` in a name.
+    /// completions and would run any command between `$(` and `)` in a name.
     private static func isPlainWord(_ name: String) -> Bool {
         guard let first = name.unicodeScalars.first, first != "-", first != "=" else { return false }
         return name.unicodeScalars.allSatisfy { scalar in
@@ -118,7 +118,7 @@ package enum VaultCompletion {
         var isEscaped = false
         for character in word {
             if isEscaped {
-                // Within double quotes, a backslash is kept before most characters.
+                // Within double quotes, a backslash before most characters is kept.
                 if quote != nil, !"\\\"$`".contains(character) { text.append("\\") }
                 text.append(character)
                 isEscaped = false

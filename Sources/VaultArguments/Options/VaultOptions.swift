@@ -3,7 +3,7 @@ import VaultConsole
 package import VaultFmt
 import VaultLocal
 
-/// The vault of a command that works on items.
+/// The vault for a command that works on items.
 package struct VaultOptions: ParsableArguments {
     @Option(
         "The vault; if omitted, VAULTFMT_VAULT or the default vault.",
@@ -25,7 +25,7 @@ package struct VaultOptions: ParsableArguments {
     }
 }
 
-/// The vaults of a command that searches.
+/// The vaults for a command that searches.
 package struct SearchedVaults: ParsableArguments {
     @Option(
         "The vault; if omitted, VAULTFMT_VAULT or the default vault; may be repeated.",
@@ -43,7 +43,7 @@ package struct SearchedVaults: ParsableArguments {
     }
 }
 
-/// The vault of a command that works on the whole file.
+/// The vault for a command that works on the whole file.
 package struct VaultFileOptions: ParsableArguments {
     @OptionGroup package var name: VaultFileName
     @OptionGroup(title: "Access") package var access: AccessOptions
@@ -95,7 +95,8 @@ package struct VaultFileName: ParsableArguments {
     }
 }
 
-/// Throws an error for a second `--vault`: the command would use one of them and silently ignore the other.
+/// Throws an error for a second `--vault`: otherwise, the command would use one of the two vaults and silently ignore
+/// the other.
 private func requireOne(_ vaults: [String]) throws {
     guard vaults.count <= 1 else {
         throw ValidationError("--vault is given twice, but this command uses only one; leave one out")

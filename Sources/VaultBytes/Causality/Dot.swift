@@ -1,8 +1,8 @@
-/// The random number under which one run of a machine makes its changes (section 7.5); not 0, except in dots that a
-/// restart of the vector left below the floor.
+/// The random number under which a machine makes its changes during one run (section 7.5). It is never 0, except in
+/// dots that a restart of the vector left below the floor.
 package typealias ReplicaID = UInt64
 
-/// Identifies one change: its revision, and the id under which it was made (section 8.1). Dots are compared by
+/// Identifies one change by its revision and the id under which it was made (section 8.1). Dots are compared by
 /// revision, then by id.
 package struct Dot: Hashable, Comparable, Sendable {
     package let revision: UInt64
@@ -21,7 +21,7 @@ package struct Dot: Hashable, Comparable, Sendable {
     package var time: Int64 { Revision.time(revision) }
 }
 
-/// A dot as a page, keyring or past frame stores it: the id is given by its position in the state's vector.
+/// A dot in the form that a page, keyring or past frame stores: the position in the state's vector represents the id.
 package struct StoredDot: Hashable, Sendable {
     package var revision: UInt64
     /// The 1-based position of the id among the vector's rows, or 0 for a dot at or below the floor.
@@ -32,7 +32,7 @@ package struct StoredDot: Hashable, Sendable {
         self.position = position
     }
 
-    /// Reads a dot. Only the vector determines whether the dot is possible.
+    /// Reads a dot. Whether the dot is possible can be decided only with the vector.
     @inline(__always)
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         revision = try cursor.u64(bytes)
@@ -65,7 +65,7 @@ package enum Revision {
     /// Returns the time of a revision in milliseconds since 1970.
     package static func time(_ revision: UInt64) -> Int64 { Int64(revision >> 16) }
 
-    /// Returns the first revision of a millisecond, or nil if there is none.
+    /// Returns the first revision of the given millisecond, or nil if there is none.
     package static func first(ofMillisecond time: UInt64) -> UInt64? {
         time <= Format.Limit.number >> 16 ? time << 16 : nil
     }

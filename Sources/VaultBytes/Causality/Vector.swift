@@ -1,6 +1,6 @@
-/// The changes that a state includes: for each id, all of its changes up to a revision (section 8.1).
+/// The changes that a state includes: for each id, all changes up to a certain revision (section 8.1).
 package struct Vector: Equatable, Sendable {
-    /// The greatest revision of one id that the state includes.
+    /// The greatest revision under one id that the state includes.
     package struct Row: Hashable, Sendable {
         package let id: ReplicaID
         package var revision: UInt64
@@ -14,7 +14,7 @@ package struct Vector: Equatable, Sendable {
         }
     }
 
-    /// The state includes every revision up to this one, for any id; 0 until a rotation restarts the vector.
+    /// The revision up to which the state includes all changes, under any id; 0 until a rotation restarts the vector.
     package let floor: UInt64
     /// The rows, in the order of their positions.
     package private(set) var rows: [Row]
@@ -29,7 +29,7 @@ package struct Vector: Equatable, Sendable {
         rows = []
     }
 
-    /// Returns nil if two rows have the same id, or one has an id of 0.
+    /// Returns nil if two rows have the same id or if a row's id is 0.
     package init?(floor: UInt64, rows: [Row]) {
         self.floor = floor
         self.rows = rows
@@ -55,10 +55,10 @@ package struct Vector: Equatable, Sendable {
         places.isEmpty ? rows.firstIndex { $0.id == id } : places[id]
     }
 
-    /// Returns the 1-based position of an id, or nil if it has no row.
+    /// Returns the 1-based position of an id's row, or nil if the id has no row.
     package func position(of id: ReplicaID) -> Int? { index(of: id).map { $0 + 1 } }
 
-    /// Returns the row of an id, or nil if it has none.
+    /// Returns an id's row, or nil if the id has none.
     package func row(of id: ReplicaID) -> Row? { index(of: id).map { rows[$0] } }
 
     package func isSplit(_ id: ReplicaID) -> Bool { row(of: id)?.isSplit ?? false }
@@ -68,20 +68,20 @@ package struct Vector: Equatable, Sendable {
         dot.revision <= floor || dot.revision <= row(of: dot.replica)?.revision ?? 0
     }
 
-    /// Returns whether the state includes every row of another vector. Under one key, the floors are the same.
+    /// Returns whether the state includes every row of another vector. Vectors under the same key have the same floor.
     package func hasSeen(all other: Vector) -> Bool {
         other.rows.allSatisfy { hasSeen(Dot(revision: $0.revision, replica: $0.id)) }
     }
 
     // MARK: changes
 
-    /// Raises the row of an id to a revision, or appends a row for the id.
+    /// Raises an id's row to the given revision, or appends a row if the id has none.
     package mutating func include(_ id: ReplicaID, _ revision: UInt64) {
         guard let index = index(of: id) else { return add(Row(id, revision)) }
         rows[index].revision = max(rows[index].revision, revision)
     }
 
-    /// Records that two writers used an id. An id without a row has no changes in this state and does not need a mark.
+    /// Records that two writers used an id. An id without a row has no changes in this state and need not be marked.
     package mutating func split(_ id: ReplicaID) {
         if let index = index(of: id) { rows[index].isSplit = true }
     }
@@ -106,7 +106,7 @@ package struct Vector: Equatable, Sendable {
 
     // MARK: dots
 
-    /// Returns the dot that a frame stores, or nil if the vector does not include it at this position.
+    /// Returns the dot that a frame stores, or nil if the vector does not include the dot at this position.
     package func dot(_ stored: StoredDot) -> Dot? {
         guard stored.position > 0 else {
             return stored.revision <= floor && stored.revision > 0 ? Dot(revision: stored.revision, replica: 0) : nil

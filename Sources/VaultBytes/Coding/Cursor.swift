@@ -59,7 +59,7 @@ package struct Cursor: Sendable {
     @inline(__always)
     package mutating func u64(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 { try number(bytes) }
 
-    /// Uses a single load; the span checks its bounds too.
+    /// Reads the number with a single load; the span also checks the bounds.
     @inline(__always)
     private mutating func number<N: FixedWidthInteger & BitwiseCopyable>(_ bytes: Span<UInt8>) throws(FormatError) -> N
     {
@@ -91,7 +91,7 @@ package struct Cursor: Sendable {
             ))
     }
 
-    /// Skips nonzero bytes, eight at a time, and returns their high bits, combined with OR.
+    /// Skips nonzero bytes, eight at a time, and returns the OR of their high bits.
     @inline(__always)
     mutating func skipNonzero(_ bytes: Span<UInt8>) -> UInt64 {
         var seen: UInt64 = 0

@@ -37,7 +37,7 @@ package struct Bytes32: Hashable, Sendable {
     package init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
     package static func == (left: Bytes32, right: Bytes32) -> Bool {
-        // This must not branch on the contents, because it is also used to compare MACs.
+        // This must not branch on the contents, because MACs are also compared here.
         (left.words.0 ^ right.words.0) | (left.words.1 ^ right.words.1) | (left.words.2 ^ right.words.2)
             | (left.words.3 ^ right.words.3) == 0
     }

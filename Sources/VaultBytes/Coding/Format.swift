@@ -56,7 +56,7 @@ package enum Format {
     package static let revisionsOfID = 4096
     /// The exclusive upper bound of the random part of a new revision.
     package static let revisionSpread: UInt64 = 32_768
-    /// The maximum number of equal earlier values of an item that are kept under different dots (section 6.4).
+    /// The maximum number of an item's equal earlier values that are kept under different dots (section 6.4).
     package static let equalValues = 8
     /// The offset of the byte that a writer locks (section 7.4).
     package static let lockOffset: UInt64 = 1 << 48
@@ -109,7 +109,7 @@ package enum Format {
         package static let compartments = 8192
         package static let handOvers = 16
         package static let vectorFrame = 4 << 20
-        /// The maximum number of rows that a vector frame with a base stores itself.
+        /// The maximum number of rows that a vector frame stores itself if it has a base.
         package static let rowsOnBase = 64
         /// The maximum number of rows of a vector.
         package static let rows = 262_000

@@ -6,14 +6,14 @@ package struct FormatError: Error, Equatable, Sendable {
         case unsupportedCritical
         case headerInvalid
         case structureInvalid
-        /// A record has an unknown form, or a form that does not match its reference.
+        /// A record has an unknown form, or one that does not match the reference to the record.
         case unsupportedForm
         /// A write would exceed the format's limits. Reading never throws this error.
         case limitExceeded
     }
 
     package let code: Code
-    /// A human-readable description of the fault; it never contains bytes from the file.
+    /// A human-readable description of the fault, which never contains bytes from the file.
     package let what: String
     /// The offset from the start of the file.
     package let offset: UInt64

@@ -1,14 +1,15 @@
-/// Recognizes headers of vaultfmt 0.1.0, whose magic and version are the same as those of format 1.
+/// Recognizes headers of vaultfmt 0.1.0, which have the same magic and version as headers of format 1.
 ///
-/// It is asked only about a header that format 1 refuses, so that the refusal can name the cause. Nothing else in such
-/// a file is read.
+/// This check is made only for a header that format 1 refuses, so that the refusal can name the cause. Nothing else in
+/// such a file is read.
 package enum EarlierHeader {
     /// The greatest length of such a header.
     package static let longest = 65_536
 
-    /// Returns true if the bytes begin with a header of 0.1.0: its lengths and counts, every slot and extension, and all
-    /// padding must fit. A damaged header of format 1 does not pass for one: its slots have other lengths, and random
-    /// bytes where those of 0.1.0 state their kind, their factors and the length of their payload.
+    /// Returns true if the bytes begin with a 0.1.0 header: its lengths and counts, every slot and extension, and all
+    /// padding must fit. A damaged format 1 header is not mistaken for a 0.1.0 header: its slots have different
+    /// lengths, and they contain random bytes where a 0.1.0 slot states its kind, its factors and the length of its
+    /// payload.
     package static func begins(_ bytes: Span<UInt8>) -> Bool {
         do throws(FormatError) { try check(bytes) } catch { return false }
         return true

@@ -61,8 +61,8 @@ package struct Extension: Equatable, Sendable {
         return all
     }
 
-    /// Refuses any critical extension, because this version does not support any. Called after all other
-    /// checks of the structure have passed.
+    /// Refuses any critical extension, because this version does not support any. This is called after all
+    /// other checks of the structure have passed.
     package static func refuseUnknownCritical(_ extensions: [Extension], at offset: UInt64) throws(FormatError) {
         guard let unknown = extensions.first(where: \.isCritical) else { return }
         throw FormatError(

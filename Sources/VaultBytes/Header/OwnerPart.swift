@@ -1,4 +1,4 @@
-/// The contents of a slot's owner part, which only owners can read, except for the wrapping key (section 3.1).
+/// The contents of a slot's owner part without the wrapping key. Only owners can read them (section 3.1).
 package struct OwnerPart: Equatable, Sendable {
     /// The slot's name, at most 63 bytes.
     package var name: String
@@ -20,7 +20,7 @@ package struct OwnerPart: Equatable, Sendable {
         (Format.ownerPartFixedSize + count + Format.ownerPartStep - 1) / Format.ownerPartStep * Format.ownerPartStep
     }
 
-    /// Returns the length of the nonce and the sealed owner part.
+    /// Returns the combined length of the nonce and the sealed owner part.
     package static func size(providerData count: Int) -> Int {
         Format.nonceSize + plainSize(providerData: count) + Format.tagSize
     }
@@ -90,6 +90,6 @@ package struct ScopedPayloadLayout: Sendable {
         try cursor.finish()
     }
 
-    /// Returns the position of the group number in grant `index`; the group key (32 bytes) follows it.
+    /// Returns the position of the group number in grant `index`; the group key (32 bytes) follows the number.
     package static func grant(_ index: Int) -> Int { firstGrant + index * Format.groupGrantSize }
 }

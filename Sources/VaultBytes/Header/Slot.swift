@@ -44,7 +44,7 @@ package struct Slot: Equatable, Sendable {
         owner = [UInt8](repeating: 0, count: ownerPart)
     }
 
-    /// True if the kind or the factors are unknown to this version, which never tries such a slot.
+    /// True if this version does not know the kind or the factors; it then never tries to open the slot.
     package var isOpaque: Bool { known == nil }
 
     package init(_ bytes: Span<UInt8>, _ parent: inout Cursor) throws(FormatError) {
@@ -85,7 +85,7 @@ package struct Slot: Equatable, Sendable {
         out.append(contentsOf: owner)
     }
 
-    /// Bytes 0 to 32+p of the slot, which are an input of its key derivation.
+    /// Bytes 0 to 32+p of the slot, which are an input to its key derivation.
     package var derivedOver: [UInt8] {
         var out: [UInt8] = []
         out.append(

@@ -47,7 +47,7 @@ package struct SlotParameters: Equatable, Sendable {
         }
     }
 
-    /// The provider of an external key, and the data from which it derives the key.
+    /// The provider of an external key, and the data from which the provider derives the key.
     package struct Provider: Equatable, Sendable {
         /// The name, 1 to 64 bytes of ASCII 33 to 126.
         package let name: String

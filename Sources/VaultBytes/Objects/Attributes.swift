@@ -50,7 +50,7 @@ package struct PageAttribute: Equatable, Sendable {
         self.value = value
     }
 
-    /// The record that contains the value, if it is large.
+    /// The record that contains the value, if the value is large.
     package var record: RecordRef? {
         if case .inOwnRecord(let record) = value { record } else { nil }
     }
@@ -123,13 +123,13 @@ package enum PageAttributes {
         return all
     }
 
-    /// Checks a list without storing it, and moves the cursor past it.
+    /// Checks a list without storing it, and moves the cursor past the list.
     package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         let start = cursor
         try walk(bytes, &cursor) { entry throws(FormatError) in try start.checkText(bytes, entry.name) }
     }
 
-    /// Checks, the part of that the page alone determines, and the ranges of revisions and compartments.
+    /// Checks, the part of that needs only the page, and the ranges of revisions and compartments.
     package static func walk(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ body: (Entry) throws(FormatError) -> Void
     ) throws(FormatError) {

@@ -56,7 +56,7 @@ package struct Commit: Equatable, Sendable {
     package var start: UInt64
     /// The maximum of the floor and all revisions of the vector.
     package var clock: UInt64
-    /// The state includes every revision up to this one, for any id; 0 until a rotation restarts the vector.
+    /// The revision up to which the state includes all changes, under any id; 0 until a rotation restarts the vector.
     package var floor: UInt64
     /// True if the appended data was synced before the commit was written (flag 1).
     package var wasSyncedFirst: Bool
@@ -72,7 +72,7 @@ package struct Commit: Equatable, Sendable {
     /// The number of items with a past frame.
     package var pasts: UInt64
     package var liveBytes: UInt64
-    /// The row of the id that made the commit; nil for a merge or compaction.
+    /// The row of the id under which the commit was made; nil for a merge or compaction.
     package var own: OwnRow?
 
     package init(
@@ -108,7 +108,7 @@ package struct Commit: Equatable, Sendable {
         start > bodyStart ? start - UInt64(Format.commitSize) : nil
     }
 
-    /// Reads a core at the offset `found` in a file whose first object starts at `bodyStart` (R-5.21 to, and the
+    /// Reads a core at the given offset in a file whose first object starts at `bodyStart` (R-5.21 to, and the
     /// table in section 5.6).
     package init(_ bytes: Span<UInt8>, at found: UInt64, from bodyStart: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: found, else: .structureInvalid)

@@ -1,4 +1,5 @@
-/// The kinds of an item's fields, as numbers in pasts and in the keys of forgotten values (sections 5.3 and 6.5).
+/// The kinds of an item's fields, with the numbers that represent them in pasts and in the keys of forgotten values
+/// (sections 5.3 and 6.5).
 package enum FieldKind: UInt8, Sendable {
     case secret = 0
     case attribute = 1
@@ -21,8 +22,8 @@ package struct ForgottenValue: Hashable, Sendable {
 
     private static let dotSize = 8 + 8
 
-    /// Reads a key in a state with this clock and floor. Only the vector determines whether the state includes
-    /// the dot.
+    /// Reads a key in a state with this clock and floor. Whether the state includes the dot can be decided
+    /// only with the vector.
     package init(
         key bytes: Span<UInt8>, clock: UInt64, floor: UInt64, at offset: UInt64
     ) throws(FormatError) {
@@ -60,7 +61,7 @@ package struct ForgottenValue: Hashable, Sendable {
 /// The keys of items in pages. If several items have the same key, only the one with the smallest id is listed under
 /// the plain key; the others are listed under keys that end with their ids (section 5.2).
 package enum PageKey {
-    /// The bit in the last field's terminator that marks a following item id.
+    /// The bit in the last field's terminator that indicates that an item id follows.
     private static let idBit: UInt8 = 0x02
 
     /// Returns the key under which a page lists an item whose plain key is taken by another item.

@@ -1,12 +1,13 @@
-/// An owner's signed statement that a new key replaces theirs after the state with a certain vector (section 7.3).
+/// A statement, signed by an owner, that a new key replaces the owners' key after the state with a certain vector
+/// (section 7.3).
 package struct HandOver: Hashable, Sendable {
     /// The owners' public key that is replaced.
     package let publicKey: Bytes32
-    /// The owners' public key that replaces it.
+    /// The owners' public key that replaces the previous key.
     package let next: Bytes32
     /// The frame that contains the vector of the last state under the replaced key.
     package var vector: ObjectRef
-    /// The floor of that state.
+    /// The floor of the last state under the replaced key.
     package let floor: UInt64
     /// The signature, 64 bytes.
     package let signature: [UInt8]
@@ -24,7 +25,7 @@ package struct HandOver: Hashable, Sendable {
         next = try cursor.bytes32(bytes)
         floor = try cursor.u64(bytes)
         guard floor <= Format.Limit.number else { throw cursor.error("a hand-over's floor is out of range") }
-        guard publicKey != next else { throw cursor.error("a hand-over's keys are the same") }
+        guard publicKey != next else { throw cursor.error("the two keys in a hand-over are identical") }
         vector = try ObjectRef(bytes, &cursor)
         signature = cursor.copy(bytes, try cursor.slice(Format.signatureSize, "a hand-over's signature"))
     }

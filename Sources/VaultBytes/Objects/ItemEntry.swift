@@ -10,13 +10,13 @@ package struct ItemEntry: Equatable, Sendable {
     package var compartment: UInt64
     package var created: Int64
     package var modified: Int64
-    /// True if the item has open values that it does not show.
+    /// True if the item has open values that the entry does not show.
     package var hasConflicts: Bool
     /// True if the item lacks a secret, which then has no dot.
     package var lacksSecret: Bool
-    /// The frame with the item's values that are not shown, such as earlier ones.
+    /// The frame with the item's values that the entry does not show, such as earlier ones.
     package var past: ObjectRef?
-    /// The dots of those fields whose dot differs from the entry's; empty for an item that has never changed.
+    /// The dots that differ from the entry's own dot, each with its fields; empty for an item that has never changed.
     package var further: [FieldDots]
 
     package init(
@@ -76,7 +76,7 @@ package struct ItemEntry: Equatable, Sendable {
     /// True if the item has a record.
     package var hasRecord: Bool { !record.isZero }
 
-    /// Reads the part after the attributes, and checks that no bytes follow it.
+    /// Reads the part after the attributes, and checks that no bytes follow this part.
     @inline(__always)
     package mutating func finish(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, attributes: Int
@@ -91,7 +91,7 @@ package struct ItemEntry: Equatable, Sendable {
         try cursor.finish()
     }
 
-    /// The least dot of the entry.
+    /// The least dot in the entry.
     package var least: StoredDot { further.last.map { StoredDot($0.revision(dot), $0.position) } ?? dot }
 
     /// Appends the part before the attributes.
@@ -123,9 +123,9 @@ package struct ItemEntry: Equatable, Sendable {
     }
 }
 
-/// A dot, and the fields of an item that have it.
+/// A dot, and the fields of an item that have this dot.
 package struct FieldDots: Hashable, Sendable {
-    /// The difference between the entry's revision and this dot's.
+    /// The difference between the entry's revision and this dot's revision.
     package let difference: UInt64
     package let position: Int
     package let fields: FieldSet
@@ -136,7 +136,7 @@ package struct FieldDots: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Returns the revision of this dot; decoding has checked that it is positive.
+    /// Returns the revision of this dot; decoding has checked that the revision is positive.
     package func revision(_ entry: StoredDot) -> UInt64 { entry.revision - min(difference, entry.revision) }
 
     /// A placeholder for dots that the entry's flags announce and that have not been read yet.
@@ -156,7 +156,7 @@ package struct FieldDots: Hashable, Sendable {
             let position = try cursor.count(bytes, most: Format.Limit.rows, "a replica's position")
             guard difference < entry.revision else { throw cursor.error("a field's revision is out of range") }
             guard (difference, position) > last, difference > 0 || position != entry.position else {
-                throw cursor.error("the dots of an item are out of order")
+                throw cursor.error("an item's dots are out of order")
             }
             last = (difference, position)
             let fields = try FieldSet(bytes, &cursor, count: FieldSet.firstAttribute + attributes)
@@ -184,7 +184,7 @@ package struct FieldDots: Hashable, Sendable {
     }
 }
 
-/// A set of an item's fields. The order is: the key, the place, the secret, and the attributes as in the entry.
+/// A set of an item's fields. They are ordered: the key, the place, the secret, then the attributes as in the entry.
 package struct FieldSet: Hashable, Sendable {
     package static let key = 0
     package static let place = 1
@@ -233,7 +233,7 @@ package struct FieldSet: Hashable, Sendable {
 }
 
 extension Cursor {
-    /// Returns a time from the difference to the time of a dot. Neither number has more than 62 bits.
+    /// Returns a time, given its difference from a dot's time. Neither number has more than 62 bits.
     @inline(__always)
     func time(_ difference: Int64, after dot: StoredDot) throws(FormatError) -> Int64 {
         let time = difference + dot.time

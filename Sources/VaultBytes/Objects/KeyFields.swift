@@ -42,7 +42,7 @@ package enum KeyFields {
         }
     }
 
-    /// Checks a field without storing it; `isText` also requires valid UTF-8.
+    /// Checks a field without storing it; if `isText` is true, the field must also be valid UTF-8.
     package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor, isText: Bool) throws(FormatError) {
         let start = cursor
         var escapes = 0

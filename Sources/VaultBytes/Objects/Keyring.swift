@@ -35,7 +35,7 @@ package struct Keyring: Equatable, Sendable {
         package var isDeviceBound: Bool { device != .zero }
     }
 
-    /// The number of earlier values that each item keeps, and the change that set it.
+    /// The number of earlier values that each item keeps, and the change that set this number.
     package struct Keeping: Equatable, Sendable {
         /// The number of values, 0 to 50.
         package var count: Int
@@ -50,7 +50,7 @@ package struct Keyring: Equatable, Sendable {
 
     package static let accessibilities: ClosedRange<UInt8> = 1...7
     package static func isDeviceOnly(_ accessibility: UInt8) -> Bool { accessibility >= 4 }
-    /// The group of the owners, which is neither listed nor granted.
+    /// The owners' group, which is neither listed nor granted.
     package static let ownersGroup: UInt64 = 0
 
     package static let wrappedKeySize = Format.nonceSize + Format.keySize + Format.tagSize
@@ -74,8 +74,8 @@ package struct Keyring: Equatable, Sendable {
         self.vaultKey = vaultKey
     }
 
-    /// Reads a body and makes all checks that need only the keyring; an unknown critical extension is checked
-    /// for last. Checks against the header and the vector are made later.
+    /// Reads a body and performs all checks that need only the keyring; the last of these refuses unknown
+    /// critical extensions. Checks against the header and the vector are performed later.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         keeping = try Keyring.keeping(bytes, &cursor)
@@ -168,7 +168,7 @@ package struct Keyring: Equatable, Sendable {
         }
     }
 
-    /// Every dot of the keyring.
+    /// All dots in the keyring.
     package var dots: [StoredDot] {
         [keeping.dot, vaultKey] + slots.flatMap { [$0.made, $0.changed] + $0.grants.map(\.dot) }
     }

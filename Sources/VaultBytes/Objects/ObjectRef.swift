@@ -1,6 +1,7 @@
 /// A reference to an object: offset, length and hash of the whole frame (section 2).
 ///
-/// A decoded reference may contain any offset and length below 2^63; `check` determines whether it may be followed.
+/// A decoded reference may contain any offset and length below 2^63; `check` determines whether the reference may be
+/// followed.
 package struct ObjectRef: Hashable, Sendable {
     package let offset: UInt64
     package let length: Int
@@ -59,7 +60,7 @@ package struct ObjectRef: Hashable, Sendable {
     }
 }
 
-/// A reference to a record, with the values that it is bound to in addition to the id of its item (section 5.1).
+/// A reference to a record, with the values that the record is bound to in addition to its item's id (section 5.1).
 package struct RecordRef: Hashable, Sendable {
     package var record: ObjectRef
     package var revision: UInt64

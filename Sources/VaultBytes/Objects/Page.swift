@@ -1,4 +1,4 @@
-/// The positions of keys and values in a page's body, which has been checked (section 5.2). The caller stores the
+/// The positions of keys and values in the body of a page that has been checked (section 5.2). The caller stores the
 /// bytes.
 package struct PageLayout: Sendable {
     /// One entry of a leaf (rest of the key, value) or one child of an inner page (separator before it, child
@@ -109,7 +109,7 @@ package struct PageLayout: Sendable {
     /// The index after the last entry, where the padding starts.
     private var contentEnd: Int { entries.last.map { Int($0.valueEnd) } ?? prefix.upperBound }
 
-    /// Returns the size of the content with a value of `count` bytes in entry `index`.
+    /// Returns the size that the content would have with a value of `count` bytes in entry `index`.
     private func contentSize(replacing index: Int, withBytes count: Int) -> Int {
         let old = entries[index].value.count
         let lengths = isLeaf ? VarintSize.of(count) - VarintSize.of(old) : 0
@@ -121,8 +121,8 @@ package struct PageLayout: Sendable {
         Padding.steppedFrame(contentSize(replacing: index, withBytes: count))
     }
 
-    /// Returns the body and layout of the page with a different value in entry `index`. The caller has checked that it
-    /// fits.
+    /// Returns the body and layout of the page with a different value in entry `index`. The caller has checked that the
+    /// value fits.
     package func replacing(_ index: Int, with value: [UInt8], in bytes: Span<UInt8>) -> (
         body: [UInt8], layout: PageLayout
     ) {
@@ -205,8 +205,8 @@ package struct PageLayout: Sendable {
         return key.count < prefix.count ? .before : .within(prefix.count..<key.count)
     }
 
-    /// Compares the whole key of entry `index` with that of an entry of another page: the result is negative, zero or
-    /// positive.
+    /// Compares the whole key of entry `index` with the key of an entry in another page: the result is negative, zero
+    /// or positive.
     package func compareKey(
         _ index: Int, _ bytes: Span<UInt8>, _ other: PageLayout, _ otherIndex: Int, _ otherBytes: Span<UInt8>
     ) -> Int {

@@ -28,8 +28,8 @@ package struct PageBuilder {
         return keys.count < Format.Limit.pageEntries && frameLength(adding: key, value) <= Format.pageTarget
     }
 
-    /// Computes the frame length: exact if all keys are shorter than 128 bytes, otherwise a few bytes too large at
-    /// most.
+    /// Computes the frame length. The result is exact if all keys are shorter than 128 bytes; otherwise, it may be a
+    /// few bytes too large.
     private func frameLength(keys count: Int, content: Int, prefix: Int) -> Int {
         let keyed = level == 0 ? count : max(count - 1, 0)
         let head = 1 + VarintSize.of(keyed) + VarintSize.of(prefix) + (keyed > 0 ? prefix : 0)
@@ -79,7 +79,7 @@ package struct PageBuilder {
         return out
     }
 
-    /// Encodes a child reference as the value of an inner page.
+    /// Encodes a child reference as the value of an entry in an inner page.
     package static func child(_ ref: ObjectRef) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(44)

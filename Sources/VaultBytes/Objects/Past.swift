@@ -17,12 +17,12 @@ package struct Past: Equatable, Sendable {
         package static let forgotten = Flags(rawValue: 0x08)
     }
 
-    /// The access group, the accessibility and the device of an item: one field.
+    /// An item's access group, accessibility and device, which together form one field.
     package struct Place: Equatable, Sendable {
         /// The name of the group, in UTF-8.
         package var group: [UInt8]
         package var accessibility: UInt8
-        /// The device; zero unless the accessibility is one for a single device.
+        /// The device; zero unless the accessibility is limited to a single device.
         package var device: Bytes16
 
         package init(group: [UInt8], accessibility: UInt8, device: Bytes16) {
@@ -40,7 +40,7 @@ package struct Past: Equatable, Sendable {
         case secret(RecordRef, [PageAttribute])
         /// An attribute value that may be stored in a page.
         case attribute([UInt8])
-        /// The record that contains an attribute: of form 0 (flag 10) or of form 1 (flag 20).
+        /// The record that contains an attribute; it has form 0 (flag 10) or form 1 (flag 20).
         case attributeInRecord(RecordRef)
         /// An item key whose group is empty.
         case key([UInt8])
@@ -56,7 +56,7 @@ package struct Past: Equatable, Sendable {
         package var attribute: AttributeFlags
         package var dot: StoredDot
         package var flags: Flags
-        /// The time at which the value was replaced; 0 if it is open or the time is unknown.
+        /// The time at which the value was replaced; 0 if the value is open or the time is unknown.
         package var replaced: Int64
         package var content: Content
 
@@ -118,7 +118,7 @@ package struct Past: Equatable, Sendable {
         package var dot: StoredDot
         package var created: Int64
         package var modified: Int64
-        /// The indices of the values of its fields, in ascending order.
+        /// The indices of its fields' values, in ascending order.
         package var fields: [Int]
         /// The indices of its earlier values, in ascending order.
         package var earlier: [Int]
@@ -135,8 +135,8 @@ package struct Past: Equatable, Sendable {
     package var item: Bytes16
     /// The values, in strictly ascending order of kind, name and dot.
     package var values: [Value]
-    /// The siblings, in strictly ascending order of dot; empty if there is only one sibling, which has the entry's
-    /// fields, and all of them are open.
+    /// The siblings, in strictly ascending order of dot; empty if the only sibling has exactly the entry's fields and
+    /// all of them are open.
     package var siblings: [Sibling]
 
     package init(item: Bytes16, values: [Value], siblings: [Sibling] = []) {
@@ -145,8 +145,8 @@ package struct Past: Equatable, Sendable {
         self.siblings = siblings
     }
 
-    /// Reads a body, and makes the checks that need only the body. `check` compares it with the
-    /// item's entry.
+    /// Reads a body, and performs the checks that need only the body. `check` compares the past with
+    /// the item's entry.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         item = try cursor.bytes16(bytes)
@@ -159,7 +159,7 @@ package struct Past: Equatable, Sendable {
         try cursor.finishSteppedBody(bytes, "an item's past")
     }
 
-    /// Every dot of the past.
+    /// All dots in the past.
     package var dots: [StoredDot] { values.map(\.dot) + siblings.map(\.dot) }
 
     /// Encodes the body with padding.

@@ -60,7 +60,7 @@ extension Past {
                 continue
             }
             guard value.flags.contains(.shown), value.attribute == same.attribute else {
-                throw refuse("an item's past differs from a value that the item's entry shows")
+                throw refuse("a shown value in an item's past does not match the item's entry")
             }
             found += 1
         }
@@ -72,7 +72,7 @@ extension Past {
         guard !isPlain(greatest) else { throw refuse("an item's past lists an unnecessary sibling") }
     }
 
-    /// Returns whether this is the item's only sibling, has the entry's fields, and all of them are open.
+    /// Returns whether this is the item's only sibling and has exactly the entry's fields, all of which are open.
     private func isPlain(_ sibling: Sibling) -> Bool {
         siblings.count == 1 && sibling.fields == values.indices.filter { values[$0].flags.contains(.shown) }
             && sibling.fields.allSatisfy { values[$0].flags.contains(.open) }

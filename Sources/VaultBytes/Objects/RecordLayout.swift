@@ -55,7 +55,8 @@ package struct RecordLayout: Sendable {
         return .attribute(name: name, flags: flags, value: try cursor.slice(size, "an attribute's value"))
     }
 
-    /// Returns the padded size of an item record's body; `attributes` is the size of its encoded list of attributes.
+    /// Returns the padded size of an item record's body; `attributes` is the size of the record's encoded attribute
+    /// list.
     package static func itemBodySize(key: Int, secret: Int, attributes: Int) -> Int {
         Padding.record(1 + VarintSize.of(key) + key + VarintSize.of(secret) + secret + attributes)
     }

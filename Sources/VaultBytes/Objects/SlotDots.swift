@@ -13,9 +13,9 @@ package struct SlotDots: Equatable, Sendable {
     }
 
     package let id: Bytes16
-    /// The change that made the slot; a merge uses it to decide whether the slot is kept.
+    /// The change that made the slot; a merge uses this dot to decide whether the slot is kept.
     package var made: StoredDot
-    /// The last change of its name, factors or provider's data.
+    /// The last change to the slot's name, factors or provider data.
     package var changed: StoredDot
     /// The grants of a scoped slot, in ascending order of group.
     package var grants: [Grant]

@@ -1,6 +1,6 @@
 /// The rows of a vector that one frame stores: all rows, or those that differ from a base frame's (section 5.5).
 package struct VectorFrame: Equatable, Sendable {
-    /// A row of the base that has a different revision here.
+    /// A row of the base that has a different revision in this frame.
     package struct Change: Hashable, Sendable {
         /// The 1-based position of the row.
         package let position: Int
@@ -14,11 +14,11 @@ package struct VectorFrame: Equatable, Sendable {
         }
     }
 
-    /// The frame that contains the other rows and must not have a base itself; nil if this frame contains all rows.
+    /// The frame that contains the other rows, which must not have a base itself; nil if this frame contains all rows.
     package var base: ObjectRef?
     /// The rows that differ from the base's, in ascending order of position.
     package var changes: [Change]
-    /// The rows that follow those of the base.
+    /// The rows that follow the base's rows.
     package var further: [Vector.Row]
 
     package init(base: ObjectRef? = nil, changes: [Change] = [], further: [Vector.Row] = []) {
@@ -32,7 +32,7 @@ package struct VectorFrame: Equatable, Sendable {
     private static let changeSize = 1 + 8
     private static let rowSize = 8 + 8
 
-    /// Reads a body and makes the checks that do not need the base; `vector` makes the others.
+    /// Reads a body and performs the checks that do not need the base; `vector` performs the others.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         let hasBase = try cursor.u8(bytes)
@@ -113,8 +113,8 @@ package struct VectorFrame: Equatable, Sendable {
         return rows + further
     }
 
-    /// Returns a frame that stores these rows relative to a base. The base's rows are the first of them, possibly with
-    /// other revisions.
+    /// Returns a frame that stores these rows relative to a base. These rows begin with the base's rows, whose
+    /// revisions may differ.
     package init(_ rows: [Vector.Row], on base: (ref: ObjectRef, rows: [Vector.Row])? = nil) {
         guard let base else {
             self.init(further: rows)
@@ -130,7 +130,7 @@ package struct VectorFrame: Equatable, Sendable {
     /// The number of rows that the frame itself stores.
     package var ownRows: Int { changes.count + further.count }
 
-    /// True if the frame has an allowed number of rows.
+    /// True if the number of rows is allowed.
     package var isPossible: Bool {
         (1...(base == nil ? Format.Limit.rows : Format.Limit.rowsOnBase)).contains(ownRows)
     }

@@ -11,10 +11,11 @@ struct AnchorCommand: ParsableCommand {
         commandName: "anchor",
         abstract: "Print the anchor of a vault's state, or accept that state as the newest.",
         discussion: """
-            For each vault and each place, this machine remembers the newest state it has seen and the owners' public \
-            key. It refuses a file that is older, has diverged from that state, or belongs to someone else (exit 65); a \
-            rotation by the owners themselves is accepted. With --accept, it remembers the state of this file instead. \
-            Changes missing from this file are treated as dropped: merging a copy with them requires --accept-dropped.
+            For each vault at each path, this machine remembers the newest state it has seen and the owners' public \
+            key. It refuses a file that is older, has diverged from that state, or belongs to someone else (exit 65); \
+            a rotation by the owners themselves is accepted. With --accept, it remembers the state of this file \
+            instead. Changes missing from this file are treated as dropped: merging a copy that has them requires \
+            --accept-dropped.
 
             When a second copy of a vault is first opened on this machine, it is compared with the first copy; if it is \
             older or has diverged, accept it once.

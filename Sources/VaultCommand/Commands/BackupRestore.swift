@@ -7,7 +7,8 @@ import VaultFmt
 import VaultLocal
 import VaultSync
 
-/// Restores a backup: replaces the vault's file with a copy of it, and keeps the replaced file under another name.
+/// Restores a backup: replaces the vault's file with a copy of the backup, and keeps the replaced file under another
+/// name.
 struct BackupRestore {
     private let backup: String
     private let path: String
@@ -84,7 +85,7 @@ struct BackupRestore {
         }
         let id: VaultID
         do throws(VaultError) { id = try Vault.id(at: path) } catch {
-            // In a damaged header, any part may be unreadable, such as the version.
+            // Any part of a damaged header, such as the version, may be unreadable.
             let unreadable: Set<VaultError.Code> = [
                 .notAVault, .headerInvalid, .structureInvalid, .unsupportedVersion, .io,
             ]
@@ -98,9 +99,9 @@ struct BackupRestore {
                 + "to open that vault, use --vault \(TerminalText.path(backup))")
     }
 
-    /// Requires that a backup has the owners of the vault. The backup can be older than the state that this machine
-    /// remembers: someone with a factor from before a rotation could have changed it, and anyone can create a vault
-    /// with this id for a public recipient.
+    /// Requires that a backup has the same owners as the vault. The backup can be older than the state that this
+    /// machine remembers: someone with a factor from before a rotation could have changed it, and anyone can create a
+    /// vault with this id for a public recipient.
     private func requireOwners(of opened: Vault) throws {
         let machine = try ThisMachine.current()
         do throws(VaultError) { try machine.checkBackup(opened, for: path) } catch {
@@ -130,8 +131,8 @@ struct BackupRestore {
         return Int(clamping: report.items)
     }
 
-    /// Warns about the slots that will open the vault again after the restore, because the current vault does not have
-    /// them, or has them with other keys, factors or groups.
+    /// Warns about the slots that will open the vault again after the restore, because the current vault lacks them or
+    /// has them with other keys, factors or groups.
     private func nameSlots(of opened: Vault, isThere: Bool) throws {
         let today: [SlotID: [UInt8]]
         let then: [SlotID: [UInt8]]
@@ -150,7 +151,7 @@ struct BackupRestore {
         }
     }
 
-    /// Warns about all slots of a backup, because a missing or damaged file does not show which of them have been
+    /// Warns about all slots in a backup, because a missing or damaged file does not show which of them have been
     /// removed or changed since.
     private func warnOfSlots(of opened: Vault) throws(VaultError) {
         let slots = try opened.slots().map { SlotText.short($0) }.joined(separator: ", ")
@@ -182,8 +183,8 @@ struct BackupRestore {
             "there are already 1000 files named \(TerminalText.path(path + ".before-restore-N")); move some away")
     }
 
-    /// Replaces the vault's contents in a single step, after giving its file a second name. No other process can change
-    /// or replace the file in the meantime.
+    /// Replaces the vault's contents in a single step, after giving the vault's current file a second name. No other
+    /// process can change or replace the file in the meantime.
     private func replace(with opened: Vault, keeping kept: String?) throws {
         // A vault that has appeared in the meantime is not replaced.
         let new = try NewFile(path, what: "vault", replaces: kept != nil, isNamed: true)
@@ -194,8 +195,8 @@ struct BackupRestore {
         defer { close(today) }
         // The file keeps its permissions, so access to it does not change.
         try Machine.copyAttributes(from: today, path, to: new.descriptor, path)
-        // Sync before giving the old file a second name: syncing can take long, and other programs cannot rewrite a
-        // vault that has two names.
+        // The new file is synced before the old file is given a second name: syncing can take a long time, and other
+        // programs cannot rewrite a vault that has two names.
         try new.sync()
         try keepToday(as: kept)
         do { try new.finish(isPrivate: false) } catch {

@@ -115,7 +115,8 @@ struct Create: ParsableCommand {
             }
             return
         }
-        // The key file is created first: a vault or slot without it would appear to be recoverable.
+        // The key file is created first: a vault or slot whose key file does not exist would only appear to be
+        // recoverable.
         let key = KeyFile.generate()
         try NewFile.create(recoveryKeyFile, what: "key file", key)
         var isCreated = false

@@ -56,8 +56,8 @@ struct Forget: ParsableCommand {
         let known = try EarlierValues.readable(of: item, in: opened)?.count
         if known == nil, values == nil {
             Terminal.warning(
-                "the list of the item's earlier values cannot be read; forgetting it also discards the item's unsettled conflicts, here and, after the next merge, in every copy: "
-                    + "if you have an intact copy, replace this one with it instead")
+                "the list of the item's earlier values cannot be read; forgetting the list also discards the item's unsettled conflicts, here and, after the next merge, in every copy: "
+                    + "if you have an intact copy, replace this copy with that one instead")
         }
         // Values that the vault no longer keeps are not counted.
         guard try isConfirmed(item, values, known == 0 ? nil : known) else {

@@ -12,12 +12,12 @@ struct History: ParsableCommand {
         commandName: "history",
         abstract: "List an item's earlier values, without secrets.",
         discussion: """
-            When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for its owners; \
-            'create --keep' or 'rekey --keep' sets the number kept for each. The columns show the value's number for \
-            use in other commands (each field is numbered separately), the field, the times (UTC) when the value was \
-            replaced and set (empty if unknown, as when an imported value was set), its approximate size, and, for a \
-            secret, the item's label at the time. A value is identified by its field, revision and replica, which \
-            --json writes.
+            When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for the vault's \
+            owners; 'create --keep' or 'rekey --keep' sets how many are kept for each. The columns show the value's \
+            number, for use in other commands (each field is numbered separately); the field; when the value was \
+            replaced and when it was set (UTC; empty if unknown, as for imported values); the value's approximate \
+            size; and, for a secret, the item's label at that time. A value is identified by its field, revision and \
+            replica, which --json writes.
 
             Examples:
               vaultfmt history github.com alice
@@ -44,7 +44,7 @@ struct History: ParsableCommand {
         let output = Output.standard()
         var table = Table(["NUMBER", "FIELD", "REPLACED", "SET", "SIZE", "LABEL"])
         for (number, value) in values {
-            // An imported value was set before the import, and nobody knows when.
+            // An imported value was set before the import, at an unknown time.
             let set = value.replaced == 0 || value.modified <= value.replaced ? value.modified : 0
             let times = [value.replaced, set].map { time in
                 time == 0 ? "" : table.isForPeople ? Timestamp.short(time) : Timestamp.text(time)

@@ -5,7 +5,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// `inspect`: describes a vault, in part even without a key.
+/// `inspect`: describes a vault, partly even without a key.
 struct Inspect: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
@@ -52,8 +52,8 @@ struct Inspect: ParsableCommand {
         return try Progress.during("reading") { try Vault.inspect(path) }
     }
 
-    /// Reads the parts that require a key, using the given factors. If these do not open the vault, the rest is still
-    /// worth showing.
+    /// Reads the parts that require a key, using the given factors. If the factors do not open the vault, the other
+    /// parts are still worth showing.
     private func readInside() -> (InsideView?, CommandFailure?) {
         do {
             guard let opened = try vault.access.openAsGiven(vault.path) else { return (nil, nil) }

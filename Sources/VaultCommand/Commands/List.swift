@@ -87,14 +87,15 @@ struct List: ParsableCommand {
         try json ? writeJSON(vaults, source) : writeTables(vaults, columns, source)
         guard found == 0, !words.isEmpty else { return }
         let what = "nothing matches \(TerminalText.quoted(words.joined(separator: " ")))"
+        let opened = vaults.allSatisfy { $0.vault.access == .owner } ? "" : " that this slot opens"
         throw CommandFailure(
             .noSuchItem,
             notes
-                ? "\(what), not even in notes; 'vaultfmt list' shows all items"
+                ? "\(what), not even in notes\(opened); 'vaultfmt list' shows all items"
                 : "\(what); notes are sealed and were not searched: add --notes to search them, or see 'vaultfmt list'")
     }
 
-    /// Calls `body` with the items in the requested order. Without a requested order, each item is passed on as it is
+    /// Calls `body` with the items in the requested order. If no order is requested, each item is passed on as it is
     /// read and is not kept in memory.
     private func forEach(
         in opened: Vault, _ query: Query, _ filter: ItemFilter, _ body: (Item) throws -> Void

@@ -16,7 +16,7 @@ struct Move: ParsableCommand {
             two names, the command renames the first item to the second name; if the last name ends with a slash, it \
             moves the other items into that folder. If the new name is taken, the command fails (exit 1). Moving an \
             item out of a group that a scoped slot opens rewrites the file, so that the slot cannot open the item's \
-            old records. The slot's holder may have kept a copy of the secret, so change it.
+            old records. The slot's holder may have kept a copy of the secret, so change the secret.
 
             Examples:
               vaultfmt move gogle google
@@ -219,7 +219,7 @@ extension Move.Destination {
     var isGiven: Bool { changesKey || toFolder != nil }
     var changesKey: Bool { !fields.isEmpty || toGroup != nil }
 
-    /// The key with the given parts replaced.
+    /// Returns the key with the given parts replaced.
     func key(from key: ItemKey) throws -> ItemKey {
         let fields = fields
         try ItemFields.requirePort(toPort)

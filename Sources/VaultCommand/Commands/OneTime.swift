@@ -67,7 +67,7 @@ struct OneTime: ParsableCommand {
         try Output.deliver(address, force: false)
     }
 
-    /// Finds the item. An extra word may be the key of the codes, so the message does not repeat it.
+    /// Finds the item. An extra word may be the secret key for the codes, so the message does not repeat that word.
     private func found(in vault: Vault) throws -> Item {
         do { return try chosen.find(in: vault) } catch let failure as CommandFailure
             where failure.status == .noSuchItem && chosen.name.account != nil

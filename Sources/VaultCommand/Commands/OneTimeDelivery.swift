@@ -6,7 +6,7 @@ import VaultLocal
 
 /// Prints or copies the current one-time code of an item.
 struct OneTimeDelivery {
-    /// True to wait for the next code if the current one is about to expire.
+    /// Whether to wait for the next code if the current one is about to expire.
     var waitsForFresh = false
     /// The number of seconds after which the clipboard is cleared; nil for standard output.
     var clip: Int?
@@ -15,7 +15,7 @@ struct OneTimeDelivery {
     /// The remaining validity, in seconds, below which a code is hard to type before it expires.
     static let fresh: Int64 = 10
 
-    /// The address that an item's codes are computed from.
+    /// Returns the address from which an item's codes are computed.
     static func address(of item: Item, in vault: Vault) throws -> Secret {
         for name in [AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword] {
             if let address = try vault.attribute(name, of: item) { return address }

@@ -55,7 +55,8 @@ struct Rekey: ParsableCommand {
         guard !removeKeyFile || newFactors.newKeyFile == nil,
             !removePassphrase || (newFactors.newPassphraseFile ?? "").isEmpty
         else {
-            throw ValidationError("the factor to be removed is also set by a --new-… option; leave out one of them")
+            throw ValidationError(
+                "a factor cannot be both removed and set; leave out the --remove-… or the --new-… option")
         }
         if let keep { try KeptVersions.validate(keep) }
         guard rotate || !kept.isAnyGiven else { throw ValidationError("--keep-… options require --rotate") }
@@ -115,7 +116,7 @@ struct Rekey: ParsableCommand {
             guard !(removePassphrase && new.passphrase != nil), !(removeKeyFile && new.keyFile != nil) else {
                 throw CommandFailure(
                     .usage,
-                    "the factor to be removed is also given as a new one, by an option or the environment; leave out one of them"
+                    "a factor cannot be both removed and set; leave out the --remove-… option, or the option or variable that sets the factor"
                 )
             }
             PassphraseStrength.remark(on: new)
@@ -157,7 +158,7 @@ struct Rekey: ParsableCommand {
     {
         guard current.cost != nil else {
             throw CommandFailure(
-                .usage, "the slot opens without key derivation, so it has no cost to change; specify new factors too")
+                .usage, "the slot does not use key derivation, so there is no cost to change; specify new factors too")
         }
         try rewrap(opened, current, given)
         Terminal.note("changed the cost of slot \(SlotText.short(current)); older copies keep the old cost")

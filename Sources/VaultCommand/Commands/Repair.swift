@@ -12,8 +12,8 @@ struct Repair: ParsableCommand {
         discussion: """
             If the file ends with a change that cannot be opened, the vault cannot be changed: the end may be a \
             genuine change that was damaged, or bytes written by someone else. This command saves those bytes next to \
-            the vault, as FILE.damaged-GENERATION, and then removes them from it. To recover intact data from them, \
-            run 'vaultfmt salvage' on a copy of the vault made before the repair.
+            the vault, as FILE.damaged-GENERATION, and then removes them from the vault. To recover intact data from \
+            them, run 'vaultfmt salvage' on a copy of the vault made before the repair.
 
             It also repairs a vault that no longer opens because too many bytes were appended to it: it searches the \
             whole file for the newest state, which takes time in proportion to the file's length.

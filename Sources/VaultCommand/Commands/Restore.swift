@@ -83,7 +83,7 @@ struct Restore: ParsableCommand {
         try conflicts.report(in: opened)
     }
 
-    /// Asks before a value becomes readable in a group that the item was not in when it had the value.
+    /// Asks before a value becomes readable in a group that did not contain the item when the item had that value.
     private func confirm(_ value: EarlierValue, of item: Item, in vault: Vault) throws -> Bool {
         guard !yes else { return true }
         let then = try vault.open(value).key.group

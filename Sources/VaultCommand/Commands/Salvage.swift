@@ -77,7 +77,7 @@ struct Salvage: ParsableCommand {
         )
     }
 
-    /// Returns text such as "lost 2"; if the number is not known, the reason.
+    /// Returns text such as "lost 2" or, if the number is not known, the reason.
     private static func lost(_ report: SalvageReport) -> String {
         let known = UInt64(report.lost.count) + report.unnamed
         let obstacles = report.countingObstacles

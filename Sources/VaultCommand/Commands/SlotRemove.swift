@@ -56,7 +56,7 @@ struct SlotRemove: ParsableCommand {
         return try Prompt.confirm("Remove the slot \(SlotText.short(slot))\(own)?", instead: "use --yes")
     }
 
-    /// Returns the slot with this id or name, or the only one whose id begins with this text.
+    /// Returns the slot with the given id or name, or the only slot whose id begins with the given text.
     static func find(_ text: String, among slots: [SlotInfo]) throws -> SlotInfo {
         if let exact = slots.first(where: { $0.id.description == text.lowercased() }) { return exact }
         var matches = slots.filter { $0.name == text && !text.isEmpty }

@@ -41,8 +41,8 @@ struct Status: ParsableCommand {
         if let failure { throw failure }
     }
 
-    /// Reads the parts that require a key, using the given factors. If these do not open the vault, the rest is still
-    /// worth showing.
+    /// Reads the parts that require a key, using the given factors. If the factors do not open the vault, the other
+    /// parts are still worth showing.
     private func readInside() -> (StatusView.Inside?, CommandFailure?) {
         do {
             guard let opened = try vault.access.openAsGiven(vault.path) else { return (nil, nil) }
@@ -94,7 +94,7 @@ struct StatusView {
     let facts: FileFacts
     let lock: Lock
     let inside: Inside?
-    /// The generations that this machine remembers, as an owner and with a scoped slot.
+    /// The generations that this machine remembers: the one seen as an owner, and the one seen with a scoped slot.
     let remembered: (owner: UInt64?, scoped: UInt64?)
     /// The conflict copies next to the vault.
     let copies: [String]

@@ -14,7 +14,7 @@ struct Undo: ParsableCommand {
         discussion: """
             An undo is itself a new change, so nothing is lost: 'vaultfmt redo' reapplies the change, and a secret \
             that an undo replaces becomes an earlier value of its item. Undo again to go further back. A merge, or a \
-            change made by another machine, is undone only after confirmation, and other machines follow the undo when \
+            change made by another machine, is undone only after confirmation; other machines receive the undo when \
             they next merge. The file contains earlier states until it is compacted or rewritten; a rotation and most \
             slot changes rewrite it.
 

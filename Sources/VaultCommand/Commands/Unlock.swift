@@ -13,8 +13,8 @@ struct Unlock: ParsableCommand {
             The key that opens the vault is kept in this user's Linux kernel keyring: it is never written to a file or an \
             environment variable, is never swapped out, and is wiped by 'vaultfmt lock' or when the time expires. It \
             is also wiped when a command on this machine changes or removes the slot that opened the vault, or detects \
-            that this was done elsewhere. Until then, any process running as this user can read it and open the vault, \
-            as these commands do.
+            that this was done elsewhere. Until then, any process running as this user can read the key and open the \
+            vault, as these commands do.
 
             A command that is given a passphrase or a key file, by an option or the environment, uses that instead. \
             Without a kernel keyring, as in most containers, 'unlock' fails (exit 69), but all other commands work as \
@@ -28,7 +28,7 @@ struct Unlock: ParsableCommand {
     @OptionGroup var vault: VaultFileOptions
 
     @Option(
-        "How long to keep it unlocked, such as 90s, 15m, 8h or 2d; at most 30 days.", name: .customLong("for"),
+        "How long to keep the vault unlocked, such as 90s, 15m, 8h or 2d; at most 30 days.", name: .customLong("for"),
         value: "time")
     var time = Duration(seconds: 15 * 60)
 
@@ -72,8 +72,8 @@ struct Lock: ParsableCommand {
 
     func run() throws {
         let path = all ? nil : try VaultPath.resolve(name.given)
-        // The key that 'unlock' keeps is dropped first, even if the agent fails, because the agent would open the vault
-        // with it.
+        // The key that 'unlock' keeps is dropped first, whether or not the agent fails, because the agent would open
+        // the vault with that key.
         let dropped = Result { try dropKept() }
         let agent = Result { try RunningAgent.lock(path) }
         var wasOpen = false

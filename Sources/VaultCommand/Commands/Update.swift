@@ -109,7 +109,7 @@ struct Update: ParsableCommand {
         for name in changes.remove { try reportKept(name, of: items, in: opened) }
     }
 
-    /// Finds the items. An extra word may be the seed of one-time codes, so the message does not repeat it.
+    /// Finds the items. An extra word may be the seed of one-time codes, so the message does not repeat that word.
     private func found(in vault: Vault, _ criteria: ItemCriteria) throws -> [Item] {
         do {
             return try chosen.find(in: vault, criteria, mayAsk: !chosen.yes && !self.vault.access.noInput)
@@ -145,7 +145,7 @@ struct Update: ParsableCommand {
         )
     }
 
-    /// Reports a value that was replaced, because a user who meant to add a second one would otherwise not notice.
+    /// Reports a value that was replaced, because a user who meant to add a second value would otherwise not notice.
     private func reportReplaced(_ name: String, _ value: [UInt8], in items: [Item]) {
         let replaced = items.filter { item in
             guard let attribute = item.attributes.attribute(name), attribute.flags.isEmpty,
@@ -182,7 +182,7 @@ struct Update: ParsableCommand {
         return CommandFailure(.usage, "nothing to change; \(advice)")
     }
 
-    /// Adds the new tags of an item to the changes: one per line, without duplicates.
+    /// Adds an item's new tags to the changes, one per line and without duplicates.
     private func change(
         tagsOf key: ItemKey, _ changes: inout AttributeChanges, _ transaction: Transaction
     ) throws(VaultError) {

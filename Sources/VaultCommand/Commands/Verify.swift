@@ -54,9 +54,10 @@ struct Verify: ParsableCommand {
         }
         if let expected { try compare(opened, with: expected) }
         guard report.unopened == 0 else {
+            let place = opened.access == .owner ? "on the device that has them" : "with a full slot, which has them"
             throw CommandFailure(
                 .unavailable,
-                "\(report.unopened) \(report.unopened == 1 ? "object" : "objects") could not be checked without their keys; verify the vault on the device that has them"
+                "\(report.unopened) \(report.unopened == 1 ? "object" : "objects") could not be checked without their keys; verify the vault \(place)"
             )
         }
         guard !json else { return }

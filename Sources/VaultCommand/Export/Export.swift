@@ -120,7 +120,7 @@ struct Export: ParsableCommand {
         guard withVault || vault.name.file == nil else {
             throw CommandFailure(
                 .usage,
-                "--with-vault embeds the vault in the page; without it, the page is for any vault, so do not specify one"
+                "--with-vault embeds the vault in the page; otherwise, the page is for any vault, so omit the vault"
             )
         }
         guard file != nil || !Terminal.outputIsTerminal else {
@@ -144,7 +144,8 @@ struct Export: ParsableCommand {
     /// True if options select items.
     private var isFiltered: Bool { fields.isAnyGiven || filters.isAnyGiven || place.isAnyGiven }
 
-    /// Throws an error for a file with another format's name if no format is given: JSON is not encrypted, but KDBX is.
+    /// If no format is given, throws an error for a file whose name suggests another format: JSON is not encrypted, but
+    /// KDBX is.
     private func requireMeant() throws {
         guard format == nil, let output, let ending = output.split(separator: ".").last,
             let meant = ExportFormat(rawValue: ending.lowercased()), meant != .json
@@ -166,7 +167,7 @@ struct Export: ParsableCommand {
         }
     }
 
-    /// A cost of 64 MiB, which is affordable on phones, with more passes to compensate.
+    /// The default cost: 64 MiB, which phones can afford, with more passes to compensate.
     private static let usualCost = KDFCost(memoryKiB: 64 << 10, passes: 10, lanes: 1)
 
     private func kdbxTarget() throws -> KDBXTarget {
@@ -233,7 +234,7 @@ struct Export: ParsableCommand {
         return leftOut
     }
 
-    /// Opens the matching items one at a time and reports those that no export can contain. Returns the number of
+    /// Opens the matching items one at a time, and reports items that no export can contain. Returns the number of
     /// omitted items.
     private func forEach(
         _ vault: Vault, _ progress: Progress?, _ pause: () throws -> Void,

@@ -9,11 +9,11 @@ import VaultFmt
 import VaultLocal
 
 /// Writes the page that opens a vault in a browser (`Docs/page.md`). The page contains the encrypted bytes of a vault,
-/// only the parts of a vault that anyone can see, or no vault.
+/// or only the parts of a vault that anyone can see, or no vault at all.
 struct PageExport {
-    /// The largest vault that a page can hold: browsers limit the length of its text, and of text in scripts.
+    /// The largest vault that a page can hold: browsers limit the length of a page's text and of the text in scripts.
     private static let longest = 256 << 20
-    /// The number of bytes encoded at a time: a multiple of three, which avoids padding between pieces.
+    /// The number of bytes that are encoded at a time: a multiple of three, so that no padding occurs between pieces.
     private static let step = 3 << 14
 
     private let output: Output
@@ -89,8 +89,8 @@ struct PageExport {
         }
     }
 
-    /// A vault's file. Only the bytes that it had when it was opened are read, without the zeros that a writer reserves
-    /// at the end, because a change that begins in the meantime overwrites these zeros.
+    /// A vault's file. Only the bytes that the file had when it was opened are read, without the zeros that a writer
+    /// reserves at the end, because a change that begins in the meantime overwrites those zeros.
     private final class VaultBytes {
         let name: String
         let count: Int
@@ -106,7 +106,7 @@ struct PageExport {
             guard descriptor >= 0 else {
                 throw CommandFailure(system: -descriptor, "cannot open \(TerminalText.path(path))")
             }
-            // Measures the open file, even if its name now belongs to another file.
+            // The open file is measured, even if its name now belongs to another file.
             let opened = "/proc/self/fd/\(descriptor)"
             count = Int(clamping: try whileOpening { try Vault.contentEnd(at: opened) })
             guard count <= PageExport.longest else {
@@ -121,7 +121,7 @@ struct PageExport {
 
         deinit { if descriptor >= 0 { close(descriptor) } }
 
-        /// Reads this many bytes.
+        /// Reads the given number of bytes.
         func read(_ count: Int) throws -> Data {
             var bytes = [UInt8](repeating: 0, count: count)
             var used = 0

@@ -2,8 +2,8 @@ import VaultConsole
 import VaultFmt
 import VaultLocal
 
-/// The outline of a vault for a page that does not contain it: the parts of the file that anyone can see, without
-/// sealed data.
+/// The outline of a vault for a page that does not contain the vault: the parts of the file that anyone can see,
+/// without sealed data.
 struct PageOutline {
     private let inspection: Inspection
     /// The kind of each stretch of the file, by its number in `Sources/Page/layout.js`, and its length in bytes.
@@ -15,7 +15,7 @@ struct PageOutline {
     ]
     private static let zeros = 8
     private static let unknown = 9
-    /// The most objects that a page can show.
+    /// The maximum number of objects that a page can show.
     private static let most = 5_000_000
 
     init(of path: String) throws {

@@ -5,12 +5,12 @@ import VaultFmt
 import VaultLocal
 
 /// A downloaded list of leaked passwords: sorted lines `HASH:COUNT` with SHA-1 hashes in hexadecimal, as published by
-/// haveibeenpwned.com. It is searched in place, reading about forty lines of a 40 GB file.
+/// haveibeenpwned.com. The list is searched in place; in a 40 GB file, a search reads about forty lines.
 final class BreachFile {
     private let descriptor: Int32
     private let size: Int64
     private let path: String
-    /// A line has 40 digits, a colon, a number and a line ending.
+    /// The maximum length of a line, which has 40 digits, a colon, a number and a line ending.
     private static let longestLine = 128
 
     init(_ path: String) throws {
@@ -26,7 +26,7 @@ final class BreachFile {
 
     deinit { close(descriptor) }
 
-    /// Returns how often the password with this hash was leaked, or nil if it is not in the list.
+    /// Returns how often the password with this hash was leaked, or nil if the hash is not in the list.
     func count(of hash: UnsafeRawBufferPointer) throws -> UInt64? {
         var (low, high) = (Int64(0), size)
         while low < high {
@@ -56,20 +56,20 @@ final class BreachFile {
 
     private struct Line {
         let start: Int64
-        /// The position after its line ending.
+        /// The position after the line's ending.
         let end: Int64
         let hash: [UInt8]
         let count: UInt64
 
         /// Returns a negative number, zero or a positive number if this line's hash is less than, equal to or greater
-        /// than the wanted one.
+        /// than the wanted hash.
         func compare(to wanted: UnsafeRawBufferPointer) -> Int {
             for (one, other) in zip(hash, wanted) where one != other { return one < other ? -1 : 1 }
             return 0
         }
     }
 
-    /// The line that contains the byte at an offset.
+    /// Returns the line that contains the byte at the given offset.
     private func line(at offset: Int64) throws -> Line {
         let from = max(0, offset - Int64(Self.longestLine))
         var bytes = [UInt8](repeating: 0, count: 2 * Self.longestLine)

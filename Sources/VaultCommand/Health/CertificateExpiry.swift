@@ -1,7 +1,8 @@
 import Glibc
 import SwiftASN1
 
-/// The end of an X.509 certificate's validity, read from its structure, regardless of its key type.
+/// The end of an X.509 certificate's validity, which is read from the certificate's structure regardless of the key
+/// type.
 enum CertificateExpiry {
     private struct Malformed: Error {}
 

@@ -54,8 +54,10 @@ struct Check: ParsableCommand {
             )
         }
         for key in report.refused {
-            Terminal.warning(
-                "not checked, because its secret can be opened only on another device: \(ItemText.summary(key))")
+            let reason =
+                opened.access.opens(key)
+                ? "can be opened only on another device" : "is in a group that this slot does not open"
+            Terminal.warning("not checked, because its secret \(reason): \(ItemText.summary(key))")
         }
         guard report.findings.isEmpty else {
             if Terminal.errorIsTerminal {
@@ -67,10 +69,11 @@ struct Check: ParsableCommand {
                 "\(count) \(count == 1 ? "finding" : "findings") in \(MergeText.count(report.items)); see above")
         }
         guard report.refused.isEmpty else {
+            let isOfGroups = report.refused.contains { !opened.access.opens($0) }
+            let advice = isOfGroups ? "with a slot that opens their groups" : "on the device that stored them"
             throw CommandFailure(
-                .unavailable,
-                "\(MergeText.count(report.refused.count)) could not be checked; check them on the device that stored them"
-            )
+                isOfGroups ? .noAccess : .unavailable,
+                "\(MergeText.count(report.refused.count)) could not be checked; check them \(advice)")
         }
     }
 
@@ -153,5 +156,15 @@ struct Check: ParsableCommand {
             try writer.member("estimates", report.isExact ? "zxcvbn" : "rough")
         }
         try writer.finish()
+    }
+}
+
+extension Access {
+    /// Returns whether the slot opens an item's group.
+    fileprivate func opens(_ key: ItemKey) -> Bool {
+        switch self {
+        case .owner: true
+        case .scoped(let groups): groups.contains(key.group)
+        }
     }
 }

@@ -29,9 +29,9 @@ struct Finding {
     }
 
     let kind: Kind
-    /// The items that it concerns; empty if it concerns the vault or a file.
+    /// The items that the finding concerns; empty if it concerns the vault or a file.
     var items: [Item] = []
-    /// The vault or file that it concerns, if it is not about items.
+    /// The vault or file that the finding concerns, if it does not concern items.
     var place: String?
     let why: String
     /// The times at which the item's secret was set and was due to be changed, in milliseconds since 1970, if the

@@ -1,7 +1,7 @@
 import VaultExchange
 import VaultFmt
 
-/// The kinds of items that imports bring besides logins.
+/// The kinds of items other than logins that an import can add.
 enum ItemKind {
     /// The names that password managers give to notes, cards and documents, in lower case. Users cannot choose a
     /// stronger number for a card.

@@ -3,9 +3,9 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Findings from listings, made without opening any secret: dates, addresses, missing second factors.
+/// Findings from listings, which are made without opening any secret: dates, addresses, missing second factors.
 struct ListedChecks {
-    /// Milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     let now: Int64
     /// Items that expire before this time are reported.
     let soon: Int64
@@ -34,7 +34,7 @@ struct ListedChecks {
     private func address(_ item: Item) -> Finding? {
         var addresses = (item.attributes.string(AttributeName.address) ?? "").split(whereSeparator: \.isNewline)
             .map(String.init)
-        // If the key has the whole address, it contains the same information.
+        // If the key contains the whole address, the attribute adds no information.
         if let name = item.key[.protocol]?.text, let server = item.key.server {
             addresses.append("\(name)://\(server)")
         }

@@ -4,12 +4,12 @@ import VaultExchange
 import VaultFmt
 
 /// Estimates the difficulty of guessing a password: with libzxcvbn, which recognizes words, names, dates and keyboard
-/// patterns, or roughly if it is not installed.
+/// patterns, or, if that library is not installed, with a rough method of its own.
 struct PasswordEstimate {
-    /// The strength threshold: ten billion guesses find any password with fewer bits.
+    /// The strength threshold: ten billion guesses are enough to find any password with fewer bits.
     static let enough = 33.2
-    /// Any further characters are ignored: they do not make a weak password strong, and the library's running time is
-    /// quadratic in the length.
+    /// The number of characters that are examined. Any further characters are ignored: they do not make a weak password
+    /// strong, and the library's running time is quadratic in the length.
     private static let longest = 96
 
     /// True if libzxcvbn is installed.

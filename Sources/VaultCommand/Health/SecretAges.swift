@@ -6,9 +6,9 @@ import VaultLocal
 
 /// Findings about the age of secrets: secrets that are older than requested, and secrets whose interval has passed.
 struct SecretAges {
-    /// Milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     let now: Int64
-    /// Secrets made before this are old; nil to report only those with an interval.
+    /// Secrets set before this time are old; nil to report only secrets with an interval.
     let oldest: Int64?
     private var items: [Item] = []
 

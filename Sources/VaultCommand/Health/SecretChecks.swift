@@ -5,7 +5,7 @@ import VaultFmt
 import VaultLocal
 
 /// Findings from opened secrets: weak, reused and leaked secrets, and expiring certificates. Each secret is borrowed
-/// for a single call; only its keyed hash is kept, and the key exists only as long as this value.
+/// for a single call; only its keyed hash is kept, and the hash key exists only as long as this value.
 final class SecretChecks {
     private let estimate = PasswordEstimate()
     private let breaches: BreachFile?

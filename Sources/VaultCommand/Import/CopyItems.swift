@@ -117,8 +117,8 @@ struct CopyItems: ParsableCommand {
 
     private static let doing = "copying several items"
 
-    /// Makes a second item from an existing one. It keeps no link to the first item, and a later import does not
-    /// recognize it.
+    /// Makes a second item from an existing one. The new item keeps no link to the first item, and a later import does
+    /// not recognize the new item.
     private func copyWithin(as name: String) throws {
         let criteria = try ItemCriteria(id: chosen.id, filters, chosen.place)
         let opened = try vault.openVault(writable: true)
@@ -146,8 +146,8 @@ struct CopyItems: ParsableCommand {
         Terminal.note("copied \(ItemText.summary(item.key)) as \(ItemText.summary(key))")
     }
 
-    /// Throws an error for an attribute name that no item has: a misspelling would disclose the attribute that was
-    /// meant to be omitted.
+    /// Throws an error for an attribute name that no item has: because of a misspelling, the attribute that was meant
+    /// to be omitted would be disclosed.
     private func requireKnown(_ names: [String], of items: [Item], in vault: Vault) throws {
         guard !names.isEmpty else { return }
         var known: Set<String> = []
@@ -206,7 +206,7 @@ struct CopyItems: ParsableCommand {
     }
 }
 
-/// Items of a vault as a source to import from.
+/// A vault's items as a source to import from.
 private struct VaultSource: ImportSource {
     let vault: Vault
     let copied: [Item]
@@ -244,7 +244,7 @@ private struct VaultSource: ImportSource {
             }
     }
 
-    /// Returns the attributes with their values, for a copy whose last change will have this time.
+    /// Returns the attributes with their values, for a copy whose last change will have the given time.
     func attributes(of item: Item, lastChange: Int64) throws -> Attributes {
         var attributes = Attributes()
         for attribute in item.attributes.all where !without.contains(attribute.name) {

@@ -9,7 +9,7 @@ import VaultSync
 
 extension SourceFormat: ExpressibleByArgument {}
 extension DuplicatePolicy: ExpressibleByArgument {
-    /// Whether items that the vault already has are changed.
+    /// True if items that the vault already has are changed.
     var changesItems: Bool { self == .replace || self == .updateNewer }
 }
 
@@ -20,12 +20,13 @@ struct Import: ParsableCommand {
         abstract: "Import items from other password managers and files.",
         discussion: """
             Detects the format of the source: KDBX (KeePass 2, KeePassXC) with history, attachments and one-time passwords; Bitwarden's \
-            JSON; password lists (CSV) from browsers and password managers; exports of 'vaultfmt export'; certificates and unencrypted \
-            private keys in PEM; OpenSSH private keys, including encrypted ones. Either everything is imported or nothing is; --dry-run \
+            JSON; password lists (CSV) from browsers and password managers; files written by 'vaultfmt export'; certificates and unencrypted \
+            private keys in PEM; OpenSSH private keys, encrypted or not. Either everything is imported or nothing is; --dry-run \
             exits with the same code as the import would. Docs/import.md describes how entries are converted. If something in the source \
             cannot be kept, it is reported, the rest is imported, and the exit code is 3.
 
-            While reading a KDBX source, libgcrypt, zlib and expat keep parts of it in their own memory, which is wiped but not locked.
+            While a KDBX source is being read, libgcrypt, zlib and expat keep parts of it in their own memory, which \
+            is wiped but not locked.
 
             Examples:
               vaultfmt import --dry-run passwords.csv
@@ -46,8 +47,8 @@ struct Import: ParsableCommand {
         help: """
             What to do with an item that already exists in the vault: fail, skip, replace, keep-both, which adds a \
             number to the account, or update-newer, which replaces items that were changed later in the source and \
-            leaves the rest unchanged. Items that are not simply added are listed. Entries with the same name in the \
-            source are all added; a folder, title or number in the account distinguishes them.
+            leaves the rest unchanged. Items that are replaced, updated, renamed or skipped are listed. Entries with \
+            the same name in the source are all added; a folder, title or number in the account distinguishes them.
             """)
     var onDuplicate: DuplicatePolicy = .fail
 
@@ -55,8 +56,7 @@ struct Import: ParsableCommand {
     var dryRun = false
 
     @Flag(
-        help:
-            "Print the counts of entries as JSON; not with --dry-run."
+        help: "Print the counts of entries as JSON; cannot be combined with --dry-run."
     )
     var json = false
 

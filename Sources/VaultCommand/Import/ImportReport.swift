@@ -5,7 +5,7 @@ import VaultLocal
 
 /// Asks for the confirmations that an import needs, and reports the imported and omitted items.
 struct ImportReport {
-    /// The verb for the items: "imported", "copied".
+    /// The participle that describes the items, such as "imported" or "copied".
     let participle: String
     /// `isConfirmed`: the user has confirmed everything in advance. `mayAsk`: the user can be asked.
     let isConfirmed: Bool

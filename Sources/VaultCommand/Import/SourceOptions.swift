@@ -5,7 +5,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Options for reading a source that is encrypted or contains more than should be imported.
+/// Options for reading a source that is encrypted, or that contains more than should be imported.
 struct SourceOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
@@ -20,7 +20,7 @@ struct SourceOptions: ParsableArguments {
     var sourceKeyFile: String?
 
     @Option(
-        "The maximum size of a KDBX source's attachments plus one entry (default: twice the file's size plus 32 MiB).",
+        "The maximum total size of a KDBX file's attachments and one entry (default: twice the file size plus 32 MiB).",
         value: "size")
     var maxSourceMemory: MemorySize?
 

@@ -9,7 +9,8 @@ enum ArgumentSpelling {
 
     /// Returns the arguments with both options in the form `--option=value`, a leading vault option moved behind the
     /// command, and other programs' words replaced by ours.
-    /// - Throws: `ExitStatus.usage` for a number after one of them, which may be its value or an item's name.
+    /// - Throws: `ExitStatus.usage` for a number after one of the two options, because the number may be the option's
+    ///   value or an item's name.
     static func normalized(_ all: [String]) throws -> [String] {
         if let driver = mergeDriver(all) { return driver }
         let arguments = CommandNames.withoutSynonym(CommandNames.vaultAfterCommand(all))
@@ -26,7 +27,7 @@ enum ArgumentSpelling {
             case "--generate" where !isValue:
                 guard rest.first.flatMap({ UInt32($0) }) == nil else { throw numberAfterGenerate(arguments) }
                 result.append("--generate=\(PasswordGenerator.standardLength)")
-            // If the argument parser cannot read the value, it treats the option as one without a value.
+            // If the argument parser cannot read the value, it treats the option as an option without a value.
             case _ where !isValue && argument.hasPrefix("--generate=") && UInt32(argument.dropFirst(11)) == nil:
                 throw CommandFailure(.usage, "invalid value for '--generate'; specify a length, as in --generate=24")
             case _ where !isValue && argument.hasPrefix("--clip=") && UInt32(argument.dropFirst(7)) == nil:

@@ -38,7 +38,7 @@ struct CommandDescription: Decodable {
     }
 
     /// Reads the description of a command, or of options that commands share. A command that runs a default subcommand
-    /// has the options of that subcommand.
+    /// has that subcommand's options.
     init(of type: any ParsableArguments.Type) throws {
         struct Dump: Decodable { let command: CommandDescription }
         let own = try JSONDecoder().decode(Dump.self, from: Data(type._dumpHelp().utf8)).command

@@ -25,7 +25,7 @@ enum CommandList {
         "run",
     ]
 
-    /// Returns the subcommands of a command that help lists.
+    /// Returns the subcommands that a command's help lists.
     static func commands(of command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
         command.configuration.subcommands.filter { $0.configuration.shouldDisplay }
     }

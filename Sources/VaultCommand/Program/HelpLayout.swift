@@ -11,7 +11,7 @@ struct HelpLayout {
 
     let columns: Int
 
-    /// A page for a terminal of this width, or for a file.
+    /// Creates a page for a terminal of the given width, or for a file.
     init(terminalColumns: Int?) {
         columns = min(max(terminalColumns ?? Self.standardColumns, 40), Self.standardColumns)
     }
@@ -70,7 +70,8 @@ struct HelpLayout {
         return lines + [line]
     }
 
-    /// Wraps preformatted text: each line is wrapped to its own indentation, or to its second column if it has one.
+    /// Wraps preformatted text: each line is wrapped to its own indentation or, if the line has a second column, to
+    /// that column.
     func folded(_ text: String) -> [String] {
         text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line -> [String] in
             guard TerminalText.width(String(line)) > columns else { return [String(line)] }

@@ -63,7 +63,7 @@ struct HelpPage {
 
     private static func isOwn(_ title: String) -> Bool { title == "Options" || title == "Arguments" }
 
-    /// The options shared with other commands: by topic if they have one, otherwise by name.
+    /// The options shared with other commands, named by topic if they have one and otherwise by name.
     private var gatheredSections: [String] {
         let others = sections.filter { !Self.isOwn($0.title) }
         guard !others.isEmpty else { return [] }
@@ -85,7 +85,7 @@ struct HelpPage {
             + titles.map { "  \($0.titles.joined(separator: ", ")): see 'vaultfmt help \($0.topic)'" }
     }
 
-    /// Arguments and options under their titles, those of this command first.
+    /// Arguments and options under their titles; this command's own come first.
     private var sections: [(title: String, entries: [CommandDescription.Entry])] {
         var sections: [(title: String, entries: [CommandDescription.Entry])] = [("Arguments", []), ("Options", [])]
         for entry in description.entries {

@@ -17,7 +17,7 @@ enum ProcessGuard {
 
     /// Turns off core dumps and inspection by other processes, and restores the default action of crash signals,
     /// because Swift's backtracer would print memory. SIGPIPE terminates the process even if its parent ignored the
-    /// signal, so that it exits quietly when a pipe is closed.
+    /// signal, so that the process exits quietly when a pipe is closed.
     private static func harden() {
         let result = vault_harden_process()
         if result < 0 {

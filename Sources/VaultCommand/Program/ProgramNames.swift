@@ -10,7 +10,7 @@ enum ProgramNames {
         guard let program = all.first else { return [] }
         let name = program.split(separator: "/").last.map(String.init) ?? program
         let rest = all.dropFirst()
-        // The only argument is a question, perhaps worded by a server.
+        // The only argument is a question, which a server may have worded.
         if commands[name] == "askpass" { return ["askpass", "--"] + rest }
         // rage and pyrage resolve the link and start its target; a plugin is started with this option as its only
         // argument.

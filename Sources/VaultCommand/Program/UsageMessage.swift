@@ -5,7 +5,7 @@ import VaultLocal
 /// The message for invalid arguments: one line with the option and the next step, but never the value, which may be a
 /// secret meant for a prompt.
 enum UsageMessage {
-    /// Returns the line for an error of the argument parser.
+    /// Returns the line for an error from the argument parser.
     static func text(_ error: any Error, _ arguments: [String]) -> String {
         if let message = CommandNames.misspelling(in: arguments) { return message }
         let lines = Vaultfmt.message(for: error).split(separator: "\n").map { $0.drop { $0 == " " } }
@@ -128,7 +128,7 @@ enum UsageMessage {
 }
 
 extension Substring {
-    /// The text without these characters at its end.
+    /// Returns the text without the given characters at its end.
     fileprivate func trimmingEnd(_ characters: String) -> Substring {
         var text = self
         while let last = text.last, characters.contains(last) { text.removeLast() }

@@ -1,6 +1,6 @@
-/// The form of an option's values, for the message about an invalid one.
+/// The form of an option's values, for the message about an invalid value.
 enum ValueForms {
-    /// Returns the form that this option requires, as part of a sentence; nil if any text is valid.
+    /// Returns the form that the given option requires, as part of a sentence; nil if any text is valid.
     /// - `option`: The option in the argument parser's form, such as `--for <time>`.
     static func form(of option: Substring) -> String? {
         let parts = option.split(separator: " ", maxSplits: 1)

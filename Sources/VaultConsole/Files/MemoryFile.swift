@@ -5,16 +5,17 @@ import VaultFmt
 import VaultLocal
 
 /// A file in memory that has no path, for a secret that another program must read from or write to a file. The file is
-/// deleted when the last process that has it open exits, even if it is killed. The system may swap such memory out.
+/// deleted when the last process that has it open exits, even if that process is killed. The system may swap such
+/// memory out.
 struct MemoryFile: ~Copyable {
     let descriptor: Int32
     private static let what = "file in memory"
 
-    /// The path of the file in a program that was started with the file as its kept descriptor.
+    /// The file's path as seen by a program that was started with the file as its kept descriptor.
     static let pathForChild = descriptors + "/3"
     private static let descriptors = "/proc/self/fd"
 
-    /// Creates the file with these contents.
+    /// Creates the file with the given contents.
     init(_ contents: borrowing Secret) throws {
         descriptor = vault_memory_file("vaultfmt")
         guard descriptor >= 0 else { throw CommandFailure(system: -descriptor, "cannot create a \(Self.what)") }

@@ -47,8 +47,7 @@ package struct NewFile: ~Copyable {
                     ? CommandFailure(.io, "\(message): the folder does not exist")
                     : CommandFailure(system: -descriptor, message)
             }
-            // Before it was locked, another process may have mistaken the file for that of a dead writer and removed
-            // it.
+            // Before the file was locked, another process may have mistaken it for a dead writer's file and removed it.
             var (own, found) = (vault_status(), vault_status())
             if vault_lock_exclusive(descriptor) == 0, vault_status_of_open(descriptor, &own) == 0,
                 vault_status_of(temporary, false, &found) == 0, own.number == found.number, own.device == found.device
@@ -84,7 +83,7 @@ package struct NewFile: ~Copyable {
 
     /// Syncs the contents, then the name.
     ///
-    /// `isPrivate`: whether to warn if others can read the file.
+    /// - `isPrivate`: Whether to warn if others can read the file.
     package consuming func finish(isPrivate: Bool = true) throws {
         try sync()
         let result = nameIt()
@@ -124,8 +123,8 @@ package struct NewFile: ~Copyable {
 }
 
 extension NewFile {
-    /// Creates a file with mode 0600, replacing an existing one only if `replaces` is set. Contents and name are
-    /// durable on return.
+    /// Creates a file with mode 0600, replacing an existing one only if `replaces` is set. The contents and the name
+    /// are durable on return.
     package static func create(
         _ path: String, what: String, _ contents: borrowing Secret, replaces: Bool = false
     ) throws {

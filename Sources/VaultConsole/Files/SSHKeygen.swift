@@ -3,10 +3,11 @@ package import VaultFmt
 import VaultLocal
 
 /// Decrypts OpenSSH private keys with `ssh-keygen`, because no usable library implements their key derivation,
-/// bcrypt_pbkdf. It rewrites the key in a file in memory that has no path, so nothing remains if both processes are
-/// killed.
+/// bcrypt_pbkdf. `ssh-keygen` rewrites the key in an in-memory file that has no path, so nothing remains if both
+/// processes are killed.
 package enum SSHKeygen {
-    /// Returns a key file with its encryption removed, or nil if the passphrase does not open it or it is damaged.
+    /// Returns a key file with its encryption removed, or nil if the passphrase does not open the key file or the file
+    /// is damaged.
     package static func decrypted(
         _ key: borrowing Secret, _ passphrase: borrowing Secret, limit: Int, _ place: String
     ) throws -> Secret? {
@@ -16,7 +17,7 @@ package enum SSHKeygen {
                 "\(place): 'ssh-keygen', which decrypts OpenSSH keys, is missing; install Debian's openssh-client")
         }
         MemoryFolder.sweepAndTell()
-        // Ctrl-C also ends ssh-keygen; the folder is removed before this process exits.
+        // Ctrl-C also ends ssh-keygen; this process removes the folder before it exits.
         let signals = try HeldSignals()
         let folder = try MemoryFolder(instead: "decrypt a copy of the key first, with 'ssh-keygen -p -f FILE'")
         let found: Secret?
@@ -32,7 +33,8 @@ package enum SSHKeygen {
         return found
     }
 
-    /// `folder`: the folder of the link by which ssh-keygen finds this program. It holds no secret.
+    /// - `folder`: The folder that contains the link through which ssh-keygen finds this program. The folder holds no
+    /// secret.
     private static func run(
         _ program: String, _ folder: borrowing MemoryFolder, _ key: borrowing Secret, _ passphrase: borrowing Secret,
         _ limit: Int

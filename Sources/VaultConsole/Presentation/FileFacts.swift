@@ -3,10 +3,10 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// The facts that the system reveals about a vault file without a key.
+/// What the system reveals about a vault file without a key.
 package struct FileFacts {
     package let bytes: UInt64
-    /// Milliseconds since 1970.
+    /// The time of the last modification, in milliseconds since 1970.
     package let modified: Int64
     /// The file's mode, in the form that chmod accepts.
     package let mode: UInt32

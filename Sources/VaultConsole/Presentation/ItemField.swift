@@ -13,14 +13,14 @@ package enum ItemField {
         }
         if field == secret { return try vault.open(item).takeSecret() }
         if let value = try listed(field, of: item) { return Secret(text: value) }
-        // The attribute may have any size, and comes from the record if it is sealed.
+        // The attribute may have any size; if it is sealed, it is read from the record.
         guard let value = try vault.attribute(field, of: item) else {
             throw missing(name, item.attributes, names(of: item))
         }
         return value
     }
 
-    /// Returns whether a name means something that is shown only on request.
+    /// Returns whether a name refers to a value that is shown only on request.
     package static func isSecret(_ name: String, of item: Item) throws -> Bool {
         guard let field = try resolved(name, of: item) else { return false }
         let flags = item.attributes.attribute(field)?.flags ?? []
@@ -29,8 +29,8 @@ package enum ItemField {
 
     private static let secret = "secret"
 
-    /// Returns the field or attribute that a name means; nil if the item does not have it. An attached file is found
-    /// without its prefix, and a field by the name that other programs use.
+    /// Returns the field or attribute that a name refers to; nil if the item does not have it. An attached file can be
+    /// named without its prefix, and a field by the name that other programs use.
     private static func resolved(_ name: String, of item: Item) throws -> String? {
         if name == secret { return name }
         if try listed(name, of: item) != nil { return name }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// An amount of memory: a number of MiB, or one with a unit (`512KiB`, `64MiB`, `1GiB`).
+/// An amount of memory: a number of MiB, or a number with a unit (`512KiB`, `64MiB`, `1GiB`).
 package struct MemorySize: ExpressibleByArgument {
     /// The amount in KiB.
     package let kibibytes: UInt32

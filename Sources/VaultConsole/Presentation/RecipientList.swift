@@ -4,7 +4,7 @@ import VaultLocal
 
 /// The recipients of an age slot as shown to people: owners see the recipients, everyone else sees only their types.
 package enum RecipientList {
-    /// Returns the contents of an age slot; nil for a slot of another provider, or if its data cannot be read.
+    /// Returns the contents of an age slot; nil if the slot belongs to another provider or its data cannot be read.
     static func slot(_ slot: SlotInfo) -> AgeSlot? {
         do throws(AgeError) { return try AgeSlot(slot) } catch { return nil }
     }
@@ -27,7 +27,7 @@ package enum RecipientList {
         return shown.count <= 96 ? shown : "\(shown.prefix(24))…\(shown.suffix(12))"
     }
 
-    /// Returns "not post-quantum" if that is known.
+    /// Returns "not post-quantum" if the slot is known not to be post-quantum.
     package static func mark(_ slot: SlotInfo) -> String? {
         guard let age = Self.slot(slot) else { return nil }
         return age.isPostQuantum == false ? "not post-quantum" : nil

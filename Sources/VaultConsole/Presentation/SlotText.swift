@@ -18,8 +18,8 @@ package enum SlotText {
         return parts.filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
-    /// Describes the access that a slot grants, the cost of a guess at its factors, and whether that cost is enough;
-    /// the date of the slot's last change is included if known.
+    /// Describes the access that a slot grants, the cost of a guess at its factors, and whether that cost is
+    /// sufficient; the date of the slot's last change is included if known.
     static func verdict(_ slot: SlotInfo) -> String {
         let opens =
             switch slot.kind {
@@ -52,7 +52,7 @@ package enum SlotText {
         return "\(slot.id)\(name) (\(slot.kind.name), \(factors(slot)))"
     }
 
-    /// Returns the factors, such as "passphrase and key file", with the provider of an external key.
+    /// Returns the factors, such as "passphrase and key file"; for an external key, its provider is included.
     package static func factors(_ slot: SlotInfo) -> String {
         if let recipients = RecipientList.text(slot) {
             return slot.factors.contains(.passphrase) ? "passphrase and \(recipients)" : recipients

@@ -7,7 +7,7 @@ import VaultLocal
 ///
 /// On a terminal, every cell is escaped with `TerminalText`. Elsewhere, backslashes, tabs and newlines are written as
 /// `\\`, `\t`, `\n` and `\r`, and other control characters as `\xNN`. Each row is then one line, its cells can be
-/// distinguished, and no label can control a terminal; everything else is exact.
+/// distinguished, and no label can control a terminal; everything else is written unchanged.
 package struct Table {
     let headings: [String]
     private var rows: [[String]] = []

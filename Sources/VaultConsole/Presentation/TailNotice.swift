@@ -1,7 +1,7 @@
 package import VaultFmt
 import VaultLocal
 
-/// The notice that every command prints if the vault file does not end with the state that is read.
+/// The notice that every command prints if the vault file does not end with the state that was read.
 package enum TailNotice {
     /// - `name`: The file's name in the notice; nil if the command has only one vault.
     package static func show(_ vault: Vault, called name: String? = nil) {

@@ -1,7 +1,7 @@
 package import VaultAge
 
 extension CommandFailure {
-    /// Creates the failure for an error of age keys, with advice for the user.
+    /// Creates the failure for an age key error, with advice for the user.
     package init(_ error: AgeError, at place: String? = nil) {
         let text = place.map { "\($0): \(error.detail)" } ?? error.detail
         let advice = Self.advice(error.code)
@@ -27,7 +27,7 @@ extension CommandFailure {
 }
 
 extension ExitStatus {
-    /// Returns the exit code for an error of age keys.
+    /// Returns the exit code for an age key error.
     init(_ code: AgeError.Code) {
         switch code {
         case .malformedStanza, .invalidIdentity: self = .damaged

@@ -1,12 +1,12 @@
 import VaultAgent
 
 extension CommandFailure {
-    /// Creates the failure for an error of the ssh agent, or of an SSH key.
+    /// Creates the failure for an SSH agent error or an SSH key error.
     init(_ error: AgentError) { self.init(ExitStatus(error.code), error.message) }
 }
 
 extension ExitStatus {
-    /// Returns the exit code for an error of the ssh agent.
+    /// Returns the exit code for an SSH agent error.
     init(_ code: AgentError.Code) {
         switch code {
         case .malformed: self = .damaged

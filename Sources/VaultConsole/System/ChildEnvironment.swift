@@ -3,8 +3,8 @@ import Glibc
 /// The environment of every program that this one starts.
 package enum ChildEnvironment {
     /// Returns this process's environment without the variables that open vaults, as passed to other programs. The
-    /// strings still belong to this process.
-    /// - `isWithheld`: Whether a variable is left out as well, by its name.
+    /// strings still belong to this process's environment.
+    /// - `isWithheld`: Whether the variable with the given name is left out as well.
     package static func inherited(
         without names: Set<String> = [], withholding isWithheld: (String) -> Bool = { _ in false }
     ) -> [UnsafeMutablePointer<CChar>?] {

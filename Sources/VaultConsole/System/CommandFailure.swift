@@ -46,8 +46,8 @@ package struct MissingCommand: Error {
 }
 
 extension CommandFailure {
-    /// Returns the failure for a question that was not answered with yes. It is a failure so that a script that
-    /// continues only on success stops here.
+    /// Returns the failure for a question that was not answered with yes. Declining counts as a failure, so that a
+    /// script that continues only on success stops here.
     /// - `outcome`: The consequence, such as "nothing was removed".
     package static func declined(_ outcome: String) -> CommandFailure {
         CommandFailure(
@@ -56,7 +56,7 @@ extension CommandFailure {
 }
 
 extension ExitStatus {
-    /// Returns the exit code for an error of the library.
+    /// Returns the exit code for a library error.
     package init(_ error: VaultError) {
         switch error.code {
         case .noSuchItem, .duplicateItem, .noSuchSlot, .noSecret: self = .noSuchItem
@@ -79,7 +79,7 @@ extension ExitStatus {
 }
 
 extension CommandFailure {
-    /// Creates the failure for an error that ended a salvage, after which no other recovery of the file is possible.
+    /// Creates the failure for an error that ended a salvage; no other way to recover the file remains.
     package init(salvaging error: VaultError) {
         switch error.code {
         case .headerInvalid where error.isOfEarlierVersion: self.init(error)
@@ -92,7 +92,7 @@ extension CommandFailure {
         }
     }
 
-    /// Creates the failure for an error of the library, with advice for the user.
+    /// Creates the failure for a library error, with advice for the user.
     package init(_ error: VaultError) {
         let status = ExitStatus(error)
         self.init(status, "\(error.description); \(Self.advice(error, status))", code: error.code)
@@ -164,8 +164,8 @@ extension CommandFailure {
 }
 
 extension CommandFailure {
-    /// Creates the failure for an error of the library in an open vault. The factor was correct, but another program
-    /// may since have changed the slot that it opens.
+    /// Creates the failure for a library error in an open vault. The factor was correct, but another program may since
+    /// have changed the slot that the factor opens.
     package init(opened error: VaultError) {
         guard error.code == .noSlotOpens else {
             self.init(error)
@@ -176,7 +176,7 @@ extension CommandFailure {
 }
 
 extension CommandFailure {
-    /// Creates the failure for any error of a command. Errors that are not yet failures come from the library, after a
+    /// Creates the failure for any error in a command. Errors that are not yet failures come from the library, after a
     /// vault has been opened.
     package init(_ error: any Error) {
         switch error {

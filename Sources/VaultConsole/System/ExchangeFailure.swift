@@ -2,7 +2,7 @@ import VaultExchange
 import VaultFmt
 
 extension CommandFailure {
-    /// Creates the failure for an error of a source or an export, with advice for the user.
+    /// Creates the failure for an error in a source or an export, with advice for the user.
     init(_ error: ExchangeError) {
         if let cause = error.cause {
             // If an item does not fit into a vault, the source is at fault, not the command line.
@@ -35,7 +35,7 @@ extension CommandFailure {
 }
 
 extension ExitStatus {
-    /// Returns the exit code for an error of a source or an export.
+    /// Returns the exit code for an error in a source or an export.
     init(_ code: ExchangeError.Code) {
         switch code {
         case .damaged, .refused: self = .damaged

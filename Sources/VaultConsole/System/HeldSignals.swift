@@ -4,8 +4,8 @@ import Synchronization
 /// While a value of this type exists, signals that would end the process are only recorded, so that plaintext can be
 /// removed first. Afterwards, a recorded signal has its usual effect.
 ///
-/// It uses handlers rather than a mask: a mask applies to one thread, and a signal sent to the process would end it
-/// through any other thread.
+/// The type uses handlers rather than a mask: a mask applies to one thread, and a signal sent to the process would end
+/// it through any other thread.
 package struct HeldSignals: ~Copyable {
     private let pipe: Pipe
     private var before: [(signal: Int32, action: sigaction)] = []
@@ -14,7 +14,8 @@ package struct HeldSignals: ~Copyable {
     /// they are not ignored if a process sent them, and other signals that the program may expect are also recorded.
     /// With `notesResizing`, changes of the terminal's size are recorded.
     ///
-    /// A signal that this process was started to ignore, as `nohup` does, stays ignored, here and in its children.
+    /// A signal that was already ignored when this process was started, as under `nohup`, stays ignored, both here and
+    /// in child processes.
     package init(ignoringKeys: Bool = false, passesOn: Bool = false, notesResizing: Bool = false) throws {
         pipe = try Pipe()
         _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK)
@@ -34,7 +35,7 @@ package struct HeldSignals: ~Copyable {
         }
     }
 
-    /// The origins whose signals are ignored.
+    /// The origins from which signals are ignored.
     private enum Ignored {
         case none, ofKeys, all
     }

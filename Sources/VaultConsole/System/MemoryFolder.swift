@@ -13,9 +13,10 @@ package struct MemoryFolder: ~Copyable {
     let path: String
     private let lock: Int32
 
-    /// Creates the folder with mode 0700 in `$XDG_RUNTIME_DIR` or `/dev/shm`, using the first one that is in memory.
+    /// Creates the folder with mode 0700 in `$XDG_RUNTIME_DIR` or `/dev/shm`, using the first of them that is in
+    /// memory.
     ///
-    /// `instead`: The alternative to mention if neither is available.
+    /// - `instead`: The alternative to mention if neither is available.
     package init(instead: String) throws {
         for base in Self.bases where Self.isInMemory(base) {
             // Another process may mistake a folder that is not yet locked for an abandoned one.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The file that this process runs.
+/// The executable file of this process.
 package enum OwnProgram {
     /// The path of the file; nil if the system does not report it. Other processes of this user can start it, unlike
     /// `/proc/PID/exe`, which only root can read if the process is not dumpable.

@@ -28,7 +28,7 @@ package enum Subprocess {
             self = signal == 0 ? .code((status >> 8) & 0xFF) : .signal(signal)
         }
 
-        /// The exit code, or 128 plus the signal number as in a shell, or -1 if it is not known.
+        /// The exit code, or 128 plus the signal number as in a shell, or -1 if the exit code is not known.
         package var code: Int32 {
             switch self {
             case .code(let code): code
@@ -38,7 +38,7 @@ package enum Subprocess {
         }
     }
 
-    /// Waits for a program; returns its exit code, or 128 plus the number of the signal that ended it.
+    /// Waits for a program to end; returns its exit code, or 128 plus the number of the signal that ended it.
     package static func wait(_ process: pid_t) -> Int32 {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
@@ -55,9 +55,10 @@ package enum Subprocess {
         return ended == 0 ? nil : Ending(status)
     }
 
-    /// Returns how a program ended, or nil while it is running. If the program was stopped, as by Ctrl-Z (which it may
-    /// handle itself) or because it is in the background, this process stops as well, so that a shell notices; when
-    /// this process continues, so does the program. Anyone who stops only the program must also continue it.
+    /// Returns how a program ended, or nil while it is running. If the program was stopped, for example by Ctrl-Z
+    /// (which it may handle itself) or because it is in the background, this process stops as well, so that a shell
+    /// notices; when this process continues, so does the program. Anyone who stops only the program must also continue
+    /// it.
     package static func pollFollowingStops(_ process: pid_t) -> Ending? {
         var status: Int32 = 0
         let changed = waitpid(process, &status, WNOHANG | WUNTRACED)
@@ -83,8 +84,8 @@ package enum Subprocess {
 
     /// Starts a program.
     /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
-    /// - `kept`: Another descriptor for it, which has the number 3 in the program.
-    /// - `settings`: Environment variables for it, which override this process's variables of the same names.
+    /// - `kept`: Another descriptor to pass to the program, which receives it as number 3.
+    /// - `settings`: Environment variables for the program, which override this process's variables of the same names.
     package static func start(
         _ path: String, _ arguments: [String], input: Int32?, output: Int32?, error: Int32? = nil,
         kept: Int32? = nil, settings: [String: String] = [:]
@@ -109,14 +110,17 @@ package enum Subprocess {
         return try spawn(path, arguments, &actions, &attributes, settings: settings)
     }
 
-    /// Starts a program that asks a person. It leads its own session, without a controlling terminal, inherits only its
-    /// standard descriptors, and is terminated when the calling thread ends, even if this process is killed.
+    /// Starts a program that asks a person a question, or another one that must not outlive this process. The program
+    /// leads its own session, without a controlling terminal, inherits only its standard descriptors, and receives a
+    /// signal when the calling thread ends, even if this process is killed.
     /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
     /// - `settings`: As for `start`.
-    /// - `withholding`: Whether an environment variable is kept from it, by its name.
+    /// - `ending`: The signal that it receives.
+    /// - `withholding`: Whether the environment variable with the given name is withheld from the program.
     package static func startAsking(
         _ path: String, _ arguments: [String] = [], input: Int32? = nil, output: Int32, error: Int32? = nil,
-        settings: [String: String] = [:], withholding isWithheld: (String) -> Bool = { _ in false }
+        settings: [String: String] = [:], ending: Int32 = SIGTERM,
+        withholding isWithheld: (String) -> Bool = { _ in false }
     ) throws -> pid_t {
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
         words.append(nil)
@@ -125,7 +129,7 @@ package enum Subprocess {
         defer { added.forEach { free($0) } }
         let inherited = ChildEnvironment.inherited(without: Set(settings.keys), withholding: isWithheld)
         let environment: [UnsafeMutablePointer<CChar>?] = inherited + added + [nil]
-        let process = vault_spawn_with_thread(path, words, environment, input ?? -1, output, error ?? -1)
+        let process = vault_spawn_with_thread(path, words, environment, input ?? -1, output, error ?? -1, ending)
         guard process > 0 else {
             throw CommandFailure(.io, "cannot start \(TerminalText.path(path)): \(Descriptor.message(-process))")
         }
@@ -202,7 +206,7 @@ package enum Subprocess {
     }
 
     /// Runs a program and returns its output.
-    /// - Returns: Nil if it fails.
+    /// - Returns: The output; nil if the program fails.
     package static func read(_ path: String, _ arguments: [String], limit: Int) throws -> Secret? {
         let pipe = try Pipe()
         let process = try start(path, arguments, input: nil, output: pipe.writing)
@@ -227,7 +231,7 @@ package final class Pipe {
         self.init(reading: ends[0], writing: ends[1])
     }
 
-    /// Takes ownership of two descriptors: data written to one can be read from the other.
+    /// Takes ownership of two descriptors: data written to the second can be read from the first.
     package init(reading: Int32, writing: Int32) {
         (self.reading, self.writing) = (reading, writing)
         for end in [reading, writing] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -248,7 +252,7 @@ package final class Pipe {
         writing = -1
     }
 
-    /// Writes everything. If the reader has gone away, that is an ordinary error and does not end this process.
+    /// Writes everything. If the reader has gone away, the result is an ordinary error that does not end this process.
     /// - Returns: 0, or the error number.
     package func write(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         let before = signal(SIGPIPE, SIG_IGN)

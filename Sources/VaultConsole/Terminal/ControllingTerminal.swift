@@ -2,13 +2,13 @@ import CVaultShim
 import Glibc
 import VaultFmt
 
-/// The terminal a person is using, opened separately: prompts never use standard input, which may be a pipe.
+/// The terminal that a person is using, opened separately: prompts never use standard input, which may be a pipe.
 ///
 /// Ctrl-C at a prompt exits with code 130; Ctrl-Z stops the process, and the prompt is repeated when it continues.
 package enum ControllingTerminal {
     /// The longest line that the kernel's line editing returns; anything typed beyond that is silently lost.
     static let longestLine = 4094
-    /// The maximum size of a text of several lines.
+    /// The maximum size of a multi-line text, in bytes.
     static let longestText = 65_536
 
     /// Only the main thread may show prompts.
@@ -17,7 +17,7 @@ package enum ControllingTerminal {
     /// True if any question has been asked.
     package nonisolated(unsafe) private(set) static var hasAsked = false
 
-    /// True if the process has a terminal.
+    /// True if the process has a controlling terminal.
     static var isThere: Bool {
         if turn != nil { return true }
         let opened = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
@@ -26,17 +26,17 @@ package enum ControllingTerminal {
         return true
     }
 
-    /// Keeps the turn, once begun, until the matching `endSeries`. More questions may follow, and text typed between
-    /// them must not be treated as an answer.
+    /// Keeps the turn, once it has begun, until the matching `endSeries`. More questions may follow, and text typed
+    /// between questions must not be treated as an answer.
     package static func beginSeries() { seriesDepth += 1 }
 
-    /// Called after the last question was answered.
+    /// Ends the series after its last question has been answered.
     package static func endSeries() {
         seriesDepth = max(0, seriesDepth - 1)
         if seriesDepth == 0 { end() }
     }
 
-    /// Restores the terminal; no more questions may follow.
+    /// Restores the terminal; no questions may follow.
     package static func end() {
         turn?.end()
         turn = nil
@@ -115,7 +115,7 @@ package enum ControllingTerminal {
         return turn
     }
 
-    /// Performs the signal's usual action, now that the terminal is restored.
+    /// Performs the signal's usual action now that the terminal is restored.
     private static func actOn(_ signal: Int32) {
         if signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU {
             TerminalGuardian.sayLastWords(on: STDOUT_FILENO)

@@ -2,7 +2,8 @@ import Glibc
 import Synchronization
 import VaultExchange
 
-/// The progress of a long operation, on standard error: shown only on a terminal, and only after more than a second.
+/// The progress of a long operation, on standard error: shown only on a terminal, and only if the operation takes more
+/// than a second.
 package final class Progress: Sendable {
     private struct State {
         var done: UInt64?
@@ -16,7 +17,7 @@ package final class Progress: Sendable {
     private let state = Mutex(State())
 
     /// - `title`: The operation, such as "verifying".
-    /// - `unit`: The counted unit, such as "items"; nil if the amounts are not meaningful to users.
+    /// - `unit`: The unit that is counted, such as "items"; nil if the amounts mean nothing to users.
     package init(_ title: String, of unit: String? = nil) {
         self.title = title
         self.unit = unit
@@ -30,7 +31,7 @@ package final class Progress: Sendable {
         }
     }
 
-    /// Shows a title while work is in progress.
+    /// Shows a title while the work is in progress.
     package static func during<Result: ~Copyable>(_ title: String, _ work: () throws -> Result) rethrows -> Result {
         let progress = Progress(title)
         defer { progress.finish() }
@@ -56,12 +57,12 @@ package final class Progress: Sendable {
 
     private static let line = Mutex(Line())
 
-    /// Reports how much is done.
+    /// Reports how much of the total is done.
     package func update(_ done: UInt64, of total: UInt64) {
         state.withLock { ($0.done, $0.total) = (done, total) }
     }
 
-    /// Reports how many are done when the total is unknown.
+    /// Reports how many units are done when the total is unknown.
     package func count(_ done: Int) {
         state.withLock { ($0.done, $0.total) = (UInt64(max(done, 0)), nil) }
     }

@@ -11,7 +11,7 @@ package enum Prompt {
         return try ask(question)
     }
 
-    /// Asks for a value that may be shown.
+    /// Asks for a value that may be shown as it is typed.
     static func line(_ question: String, instead: String) throws -> Secret {
         try requireTerminal(for: question, instead: instead)
         return try ask(question, isHidden: false)
@@ -31,8 +31,8 @@ package enum Prompt {
         throw CommandFailure(.noAccess, "the two answers differed in all three attempts; nothing was changed")
     }
 
-    /// Asks for a secret of several lines without echo; Ctrl-D ends it. Asks only once, because it is usually pasted,
-    /// and shows its size.
+    /// Asks for a secret of several lines without echo; Ctrl-D ends it. The prompt appears only once, because such a
+    /// secret is usually pasted; its size is then shown.
     package static func secretText(_ question: String, instead: String) throws -> Secret {
         try requireTerminal(for: question, instead: instead)
         let prompt = "\(TerminalText.singleLine(question)), ended by Ctrl-D on a line of its own:\n"

@@ -1,7 +1,7 @@
 import VaultLocal
 
-/// Colour and weight of text: only on a terminal, and never if NO_COLOR is set (https://no-color.org) or TERM is
-/// "dumb".
+/// The colour and weight of text, used only on a terminal, and never if NO_COLOR is set (https://no-color.org) or TERM
+/// is "dumb".
 package struct Style {
     package enum Role: String {
         case heading = "1"

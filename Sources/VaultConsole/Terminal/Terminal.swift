@@ -26,7 +26,8 @@ package enum Terminal {
         write("\(name) \(TerminalText.singleLine(text))\n")
     }
 
-    /// Returns the number of columns of the terminal behind a descriptor, or nil if it is not a terminal.
+    /// Returns the number of columns of the terminal behind a descriptor, or nil if the descriptor does not refer to a
+    /// terminal.
     package static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }

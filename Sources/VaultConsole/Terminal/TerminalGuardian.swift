@@ -4,14 +4,14 @@ import VaultExchange
 import VaultFmt
 
 /// A helper process that restores the terminal if this process is killed while echo is off. It also holds the lock of
-/// the turn, so that no other process prompts before the terminal is restored. Finally, it writes any text to this
-/// process's standard output that must be written even if this process is killed.
+/// the turn, so that no other process prompts before the terminal is restored. Finally, it writes to this process's
+/// standard output any text that must be written even if this process is killed.
 package struct TerminalGuardian {
     package static let command = "__restore-terminal"
     private let process: pid_t
     private let pipe: Pipe
 
-    /// The text to write to standard output if the process is killed at a prompt; empty for none.
+    /// The text to write to standard output if the process is killed at a prompt; empty if there is none.
     package nonisolated(unsafe) static var lastWords = ""
 
     /// Starts the guardian in its own session, so that signals sent to the job do not reach it. Returns nil if it
@@ -44,7 +44,7 @@ package struct TerminalGuardian {
     /// Waits for the guardian to exit, after `dismiss`.
     func wait() { _ = Subprocess.wait(process) }
 
-    /// The body of the guardian: waits until the other process exits or dismisses it.
+    /// The body of the guardian: waits until the other process exits or dismisses the guardian.
     package static func watch() -> Never {
         var modes = vault_terminal_modes()
         let count = withUnsafeMutableBytes(of: &modes) { readAll(into: $0) }

@@ -30,7 +30,7 @@ extension TerminalTurn {
     }
 
     /// Delivers each key at once, without echo. Ctrl-C and Ctrl-Z keep their meaning. IEXTEN is off, which
-    /// distinguishes this from a shell's settings at its prompt (see `vault_terminal_restore`).
+    /// distinguishes these settings from a shell's settings at its prompt (see `vault_terminal_restore`).
     private func readsKeys() -> Bool {
         var modes = termios()
         guard tcgetattr(terminal, &modes) == 0 else { return false }
@@ -65,7 +65,7 @@ extension TerminalTurn {
         case signal(Int32)
     }
 
-    /// Waits for a key; if it sends several bytes, for all of them.
+    /// Waits for a key; if the key sends several bytes, waits for all of them.
     private func key() -> Reading {
         switch byte(timeout: -1) {
         case .byte(0x1B): return .key(rest())
@@ -137,8 +137,8 @@ enum Choice {
     }
 }
 
-/// The contents of a menu, and how keys change them. Lines end with a newline as in other output; the terminal adds the
-/// carriage return.
+/// The contents of a menu, and the way that keys change them. Lines end with a newline as in other output; the terminal
+/// adds the carriage return.
 struct TerminalMenu {
     enum Key: Equatable {
         case up, down, enter, escape, other
@@ -167,10 +167,10 @@ struct TerminalMenu {
     private let hidden: Int
     private let columns: Int
     private(set) var selected = 0
-    /// The number that was typed so far.
+    /// The number typed so far.
     private var typed = 0
 
-    /// The number of lines shown: as many as fit.
+    /// The number of lines shown, which is as many as fit.
     init(_ title: String, _ lines: [String], size: (columns: Int, rows: Int)) {
         self.title = title
         self.lines = Array(lines.prefix(max(1, min(lines.count, size.rows - 4))))
@@ -199,7 +199,7 @@ struct TerminalMenu {
 
     /// The whole menu, as drawn for the first time.
     var start: String { ([title] + body).map(clipped).joined(separator: "\n") }
-    /// The lines, redrawn over the existing ones.
+    /// The lines, to be drawn over the existing ones.
     var drawn: String {
         "\r\u{1B}[\(body.count - 1)A" + body.map { "\u{1B}[K" + clipped($0) }.joined(separator: "\n")
     }

@@ -1,7 +1,8 @@
 package import VaultLocal
 
 extension TerminalText {
-    /// The number of terminal columns that text occupies, provided that it contains no harmful characters.
+    /// Returns the number of terminal columns that a text occupies, provided that the text contains no harmful
+    /// characters.
     package static func width(_ text: String) -> Int {
         var columns = 0
         for character in text {

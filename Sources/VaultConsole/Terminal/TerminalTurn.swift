@@ -23,8 +23,8 @@ final class TerminalTurn {
         case signal(Int32)
     }
 
-    /// Waits for the turn; nil if the process has no terminal. A background job is stopped, as if it had read from the
-    /// terminal.
+    /// Waits for the turn; returns nil if the process has no terminal. A background job is stopped, as if it had read
+    /// from the terminal.
     static func begin() throws -> TerminalTurn? {
         let terminal = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
         guard terminal >= 0 else { return nil }
@@ -93,7 +93,7 @@ final class TerminalTurn {
 
     /// Restores the terminal and ends the turn; no questions may follow.
     func end() {
-        // In this order: if the process is killed in between, the guardian cannot interfere with another process's
+        // The order matters: if the process is killed in between, the guardian cannot interfere with another process's
         // turn.
         vault_turn_end()
         guardian?.dismiss()
@@ -120,7 +120,7 @@ final class TerminalTurn {
         return notedSignal() ?? outcome
     }
 
-    /// Shows a prompt and reads lines to the end of input, without showing them.
+    /// Shows a prompt and reads lines until the end of input, without showing them.
     ///
     /// Anything typed before the prompt is discarded. Lines are stored in the buffer with their line endings; if the
     /// text is longer than the buffer, the buffer's last byte is the last byte typed.

@@ -2,12 +2,12 @@ import FoundationEssentials
 import VaultBytes
 import VaultFmt
 
-/// Collects attributes within the limits of an item. Names that are too long are truncated, duplicate names are
-/// numbered, and attributes beyond the limit of 64 are combined into one.
+/// Collects attributes within an item's limits. Names that are too long are truncated, duplicate names are numbered,
+/// and attributes beyond the limit of 64 are combined into one.
 struct AttributeCollector {
     private(set) var list: [Attribute] = []
     private var names: Set<[UInt8]> = []
-    /// The number for the next attribute of each name.
+    /// The number for the next attribute with each name.
     private var numbers: [String: Int] = [:]
 
     init(_ attributes: Attributes = Attributes()) {
@@ -47,7 +47,7 @@ struct AttributeCollector {
         guard name.utf8.count > size else { return name }
         var bytes = Array(name.utf8.prefix(size))
         while let last = bytes.popLast() {
-            // Back up to the start of the character that was cut.
+            // Removes bytes back to the start of the character that was cut.
             if last & 0xC0 != 0x80, let whole = String(validating: bytes, as: UTF8.self) { return whole }
         }
         return ""
@@ -65,11 +65,11 @@ struct AttributeCollector {
 
 /// The fields that an item has no room for, in one attribute.
 enum CombinedAttributes {
-    /// The names of such attributes; an item gets the first that it does not use already.
+    /// The names of such attributes; an item gets the first name that it does not already use.
     static let names = [AttributeName.more] + (2...Format.Limit.attributes).map { "\(AttributeName.more) (\($0))" }
 
-    /// Returns a sealed attribute that holds the values of others: a JSON object that maps names to texts or to
-    /// `{"base64": …}`.
+    /// Returns a sealed attribute that holds the values of other attributes: a JSON object that maps names to texts or
+    /// to `{"base64": …}`.
     static func attribute(_ name: String, _ others: some Collection<Attribute>) -> Attribute {
         var out = SecretBuffer()
         out.append("{")
@@ -109,12 +109,12 @@ enum CombinedAttributes {
 }
 
 extension Attributes {
-    /// Returns the change that sets these attributes on an item, which keeps its other attributes. If there is not
-    /// enough room, the last ones are combined into one attribute. Attributes that the command understands, and
+    /// Returns the change that sets these attributes on an item and keeps the item's other attributes. If there is not
+    /// enough room, the last of the new attributes are combined into one. Attributes that the command understands, and
     /// attachments, come first.
     ///
-    /// `item`: the attributes of the item. Attributes with other names are kept, except for those that an earlier
-    /// import combined.
+    /// `item`: the item's attributes. Attributes with other names are kept, except for those that an earlier import
+    /// combined.
     ///
     /// Throws `damaged` if the item does not even have room for the attributes that the command understands.
     func fitting(into item: Attributes) throws(ExchangeError) -> AttributeChanges {
@@ -124,7 +124,7 @@ extension Attributes {
         let all = Format.Limit.attributes - kept
         let others = [name, date].count { item.attribute($0) != nil && attribute($0) == nil }
         guard count + others > all else { return AttributeChanges(set: self) }
-        // Room for the date of the secret is always reserved, because combined attributes are not separated again.
+        // Room for the secret's date is always reserved, because combined attributes are not separated again.
         let room = all - (attribute(date) == nil ? 1 : 0)
         let meaningful = names.count { AttributeName.meaningful.contains($0) }
         guard room > meaningful else {

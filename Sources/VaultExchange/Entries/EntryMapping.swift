@@ -6,7 +6,7 @@ import VaultLocal
 /// Converts an entry from another password manager to an item, implementing the table in `Docs/import.md` for every
 /// format.
 struct EntryMapping {
-    /// The names of the other parts of an item, and of attributes from which the command computes something.
+    /// The names of an item's other parts, and of attributes from which the command computes something.
     private static let parts = Set(
         [
             "secret", "class", "group", "synchronizable", "accessible", "device", "id", "created", "modified",
@@ -14,7 +14,7 @@ struct EntryMapping {
         ] + (ItemClass.genericPassword.fields + ItemClass.internetPassword.fields).map(\.name))
 
     private let entry: ImportedEntry
-    /// The omitted parts of the entry, one line each.
+    /// The entry's omitted parts, one line each.
     private(set) var losses: [String]
 
     init(_ entry: ImportedEntry) {
@@ -22,7 +22,7 @@ struct EntryMapping {
         losses = entry.losses.map(entry.named)
     }
 
-    /// The item, under the key that `key()` returns.
+    /// Returns the item, under the key that `key()` returns.
     mutating func record(_ key: ItemKey) -> ImportRecord {
         let (secret, attributes) = contents(of: entry)
         var record = ImportRecord(
@@ -52,7 +52,7 @@ struct EntryMapping {
         return nil
     }
 
-    /// The item's key. Throws `limitExceeded` if the entry's name, user name or address is too long for one.
+    /// The item's key. Throws `limitExceeded` if the entry's name, user name or address is too long for a key.
     func key() throws(VaultError) -> ItemKey {
         if let exact = entry.exact { return exact.key }
         let isNote = entry.kind == .note
@@ -127,7 +127,7 @@ struct EntryMapping {
         return out.attributes
     }
 
-    /// Adds the addresses, sealed if one of them contains a password.
+    /// Adds the addresses, which are sealed if any of them contains a password.
     private func put(_ addresses: [String], _ out: inout AttributeCollector) {
         out.put(
             AttributeName.address, addresses.joined(separator: "\n"),

@@ -16,7 +16,7 @@ package struct ImportRecord: ~Copyable {
     /// PEM, names are exact.
     var mayHaveTwins: Bool
     package var accessibility = Accessibility.whenUnlocked
-    /// Milliseconds since 1970; nil means now.
+    /// The time of creation, in milliseconds since 1970; nil means now.
     package var created: Int64?
     package var modified: Int64?
     /// The earlier values of the item, oldest first.
@@ -26,7 +26,7 @@ package struct ImportRecord: ~Copyable {
     package struct Earlier {
         package let value: NewEarlierValue
         package let secret: SharedSecret
-        /// The time at which it was set in the source, in milliseconds since 1970.
+        /// The time at which the value was set in the source, in milliseconds since 1970.
         package let modified: Int64
 
         package init(value: NewEarlierValue, secret: SharedSecret, modified: Int64) {

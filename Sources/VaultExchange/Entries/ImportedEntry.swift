@@ -1,15 +1,15 @@
 import VaultFmt
 import VaultLocal
 
-/// An entry from another password manager in a common form. Every reader of another manager's format produces it, and
-/// `EntryMapping` turns it into an item.
+/// An entry from another password manager in a common form. Every reader of another manager's format produces such
+/// entries, and `EntryMapping` turns them into items.
 struct ImportedEntry {
     /// The kind of an entry that is not a login.
     enum Kind: Equatable {
         case login
         /// A note, whose text is the secret.
         case note
-        /// Another kind, under the manager's name for it: "card", "identity".
+        /// Another kind, under the manager's own name, such as "card" or "identity".
         case named(String)
     }
 
@@ -17,9 +17,10 @@ struct ImportedEntry {
     struct Field {
         let name: String
         let value: SharedSecret
-        /// True if the manager hides it.
+        /// True if the manager hides the value.
         let isConcealed: Bool
-        /// True if it is another value under a name that the entry already uses, or was not a field in the source.
+        /// True if the field is another value under a name that the entry already uses, or if it was not a field in the
+        /// source.
         var isFurther = false
     }
 
@@ -39,14 +40,14 @@ struct ImportedEntry {
     var title = ""
     var userName = ""
     var password: SharedSecret?
-    /// The addresses; the item is named after the first.
+    /// The addresses; the item is named after the first address.
     var addresses: [String] = []
     /// The realm of HTTP authentication.
     var realm = ""
     var notes: SharedSecret?
     /// An `otpauth:` URL, or the manager's equivalent.
     var oneTimePassword: SharedSecret?
-    /// The names of the folders that contain it, outermost first.
+    /// The names of the folders that contain the entry, outermost first.
     var folder: [String] = []
     var tags: [String] = []
     /// Milliseconds since 1970.
@@ -76,7 +77,7 @@ struct ImportedEntry {
 /// The parts of an item that our export recorded in addition to the fields that other programs understand.
 struct ExactItem {
     let key: ItemKey
-    /// The key that it had when it was exported.
+    /// The key that the item had when it was exported.
     let formerKey: ItemKey
     let secret: SharedSecret
     let attributes: Attributes
@@ -107,7 +108,7 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
         var losses: [Omission] = []
         var unnamed = 0
         var refused = RefusedEntries()
-        // Hashes with a seed that no source can predict.
+        // The hashes use a seed that no source can predict.
         var origins: Set<Int> = []
         var exported: Set<Int> = []
         let more = try source.read { entry in

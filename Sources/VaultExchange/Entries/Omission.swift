@@ -3,11 +3,11 @@ import VaultLocal
 
 /// A part of a source that is not imported.
 package struct Omission {
-    /// A description of the omission, and its place in the source.
+    /// A description of the omission, including its place in the source.
     package let text: String
     /// True if the omission loses nothing or was requested.
     package let isIntended: Bool
-    /// The number of omitted entries of the source; 0 if only a part of an entry is omitted.
+    /// The number of the source's entries that are omitted; 0 if only a part of an entry is omitted.
     package let entries: Int
     /// True if the omitted part is in the recycle bin of the source's program.
     package let isInRecycleBin: Bool
@@ -52,7 +52,7 @@ struct OmittedEntries {
     }
 }
 
-/// Entries that are left out because no item can have their names or their groups, which are too long.
+/// Entries that are left out because their names or groups are too long for an item.
 struct RefusedEntries {
     private var named: [Omission] = []
     private var unnamed = 0
@@ -60,8 +60,9 @@ struct RefusedEntries {
     /// The maximum number of entries that are named.
     private static let most = 1000
 
-    /// Adds an entry, by its place in the source, with the limit that it exceeds. `describe` prefixes a message with the
-    /// entry's name and place. Rethrows any other error of the library, because it concerns more than this entry.
+    /// Adds an entry, by its place in the source, with the limit that it exceeds. `describe` prefixes a message with
+    /// the entry's name and place. Rethrows any other error of the library, because such an error concerns more than
+    /// this entry.
     mutating func add(_ place: String, _ error: VaultError, named describe: (String) -> String) throws {
         guard error.code == .limitExceeded else { throw ExchangeError(error).at(place) }
         guard named.count < Self.most else { return unnamed += 1 }

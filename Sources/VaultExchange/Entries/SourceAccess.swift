@@ -1,6 +1,6 @@
 package import VaultFmt
 
-/// The means of opening a source, and the parts of it to read.
+/// The means of opening a source, and the choice of which parts to read.
 package struct SourceAccess {
     package let factors: any SourceFactors
     package var limits: SourceLimits
@@ -38,18 +38,18 @@ package struct SourceLimits {
 /// The means of opening an encrypted source. A front end prompts its user, reads files and starts programs; a reader
 /// only requests the factors that it needs.
 package protocol SourceFactors {
-    /// Calls `open` with the passphrase of the source, or with nil if the user provided only a key file. `open` throws
+    /// Calls `open` with the source's passphrase, or with nil if the user provided only a key file. `open` throws
     /// `ExchangeError.Code.noAccess` if the passphrase is wrong, and can be called again with another passphrase.
     ///
-    /// `source`: the name of the source in messages.
+    /// `source`: the source's name in messages.
     func withPassphrase<R: ~Copyable>(for source: String, _ open: (borrowing Secret?) throws -> R) throws -> R
 
     /// Returns the contents of the key file, or nil if the user provided no key file.
     func keyFile() throws -> Secret?
 
-    /// Returns an encrypted OpenSSH private key (the text of its PEM block) without encryption, or nil if the passphrase
-    /// does not open it or it is damaged. `limit`: the maximum length of the result in bytes; `place`: its place in the
-    /// source, for messages.
+    /// Returns an encrypted OpenSSH private key (the text of its PEM block) without encryption, or nil if the
+    /// passphrase does not open the key or the key is damaged. `limit`: the maximum length of the result in bytes;
+    /// `place`: the key's place in the source, for messages.
     func decryptedOpenSSH(
         _ key: borrowing Secret, _ passphrase: borrowing Secret, limit: Int, _ place: String
     ) throws -> Secret?

@@ -3,9 +3,9 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// The imported file or standard input, read in pieces that are wiped after use.
+/// The imported file or standard input, which is read in pieces that are wiped after use.
 package struct SourceReader: ~Copyable {
-    /// The name of the source in messages.
+    /// The source's name in messages.
     let name: String
     private let descriptor: Int32
     /// The size of a regular file; nil for other sources.
@@ -46,7 +46,7 @@ package struct SourceReader: ~Copyable {
     }
 
     /// Reads a part of a source that is already in memory.
-    /// - `offset`: The position in the source at which it starts.
+    /// - `offset`: The position in the source at which the part starts.
     package init(_ part: borrowing SecretBuffer, at offset: UInt64) {
         name = "a part of the source"
         descriptor = -1
@@ -77,7 +77,7 @@ package struct SourceReader: ~Copyable {
         return byte
     }
 
-    /// Consumes all bytes up to the next one in `stops`, or to the end, and appends them.
+    /// Consumes all bytes up to the next byte in `stops`, or up to the end, and appends them to `target`.
     /// - `limit`: The maximum number of bytes that the target may hold afterwards; the rest is not consumed.
     mutating func take(upTo stops: ASCIISet, into target: inout SecretBuffer, limit: Int) throws {
         while try peek() != nil {
@@ -160,7 +160,7 @@ package struct SourceReader: ~Copyable {
     }
 }
 
-/// Checks that there is enough memory for twice as many entries, each time their number has doubled.
+/// Checks that there is enough memory for twice as many entries, each time the number of entries has doubled.
 struct EntryRoom {
     private var expected = 16_384
 

@@ -19,19 +19,19 @@ package struct ImportSession {
     package private(set) var tally = ImportTally()
     /// The parts of the source that are not imported.
     package private(set) var omissions: [Omission] = []
-    /// The number of identifiers that were omitted because other items have them.
+    /// The number of identifiers that were omitted because they belong to other items.
     private var foreignOrigins = 0
     /// The groups that scoped slots can read.
     private var readable: Set<String> = []
-    /// Items to which the source's secrets are added in such a group although neither the source nor the user named it:
-    /// the first few, and the total number.
+    /// Items in such a group to which the source's secrets are added although neither the source nor the user named the
+    /// group: the first few items, and their total number.
     package private(set) var exposed: (items: [ItemKey], count: Int) = ([], 0)
     private var refused = RefusedEntries()
-    /// The number of old records that were easier to open than their items are now; if there are any, the import
-    /// rewrites the file.
+    /// The number of old records that were easier to open than their items are now; if there are any such records, the
+    /// import rewrites the file.
     package private(set) var oldRecords = 0
     private var twins = Twins()
-    /// The items of the vault by their origin, loaded when first needed.
+    /// The vault's items by origin, loaded when first needed.
     private var origins: [String: ItemKey]?
     private var room = EntryRoom()
     /// The number of earlier values that the vault keeps.
@@ -152,7 +152,7 @@ package struct ImportSession {
         omissions += refused.omissions + foreignOriginsLost
     }
 
-    /// The omissions for identifiers that other items have.
+    /// The omissions for identifiers that belong to other items.
     private var foreignOriginsLost: [Omission] {
         guard foreignOrigins > 0 else { return [] }
         let isOne = foreignOrigins == 1
@@ -168,8 +168,8 @@ package struct ImportSession {
         Set(try vault.slots().flatMap { $0.groups ?? [] })
     }
 
-    /// Records an existing item that was matched with an entry by its identifier or name and that others can read in
-    /// its group: an earlier import may have put it there.
+    /// Records a changed item that stays in a group that scoped slots can read, although the import would have put a
+    /// new item into another group. An earlier import may have put the item into its present group.
     private mutating func noteExposed(_ decision: Decision) {
         guard decision.changes, !decision.renamesOnly, let asked = decision.asked,
             readable.contains(decision.target.group),
@@ -179,7 +179,8 @@ package struct ImportSession {
         exposed.count += 1
     }
 
-    /// Returns false for an item whose folder is too long a name for its group, and records it as left out.
+    /// Returns false for an item whose folder's path is too long to be a group's name, and records the item as left
+    /// out.
     private mutating func hasGroup(_ record: borrowing ImportRecord) throws -> Bool {
         guard case .folder = group else { return true }
         do throws(VaultError) {
@@ -192,7 +193,7 @@ package struct ImportSession {
         }
     }
 
-    /// The number of omitted entries of the source.
+    /// The number of the source's entries that are omitted.
     package var omitted: Int { omissions.reduce(0) { $0 + $1.entries } }
 
     // MARK: deciding
@@ -201,7 +202,7 @@ package struct ImportSession {
     package struct Decision {
         package let action: Action
         package let target: ItemKey
-        /// The item that is replaced, if its key differs.
+        /// The key of the item that is replaced, if it differs from `target`.
         var old: ItemKey?
         /// The key that the source and the options request; set only for items that are changed.
         var asked: ItemKey?
@@ -223,7 +224,7 @@ package struct ImportSession {
 
     package enum Action: String {
         case add, replace, skip, duplicate, update, unchanged
-        /// The entry is equal to an earlier entry of the source.
+        /// The entry is identical to an earlier entry of the source.
         case copy
         case keepBoth = "keep-both"
         /// The item in the vault was changed later, or the source does not record when the entry was changed.
@@ -242,9 +243,9 @@ package struct ImportSession {
     /// The difference between an item's new name and its current name.
     private enum Naming {
         case same, renamed
-        /// It loses the number that distinguished it from another item, which previously had the name.
+        /// The item loses the number that distinguished it from another item that previously had the name.
         case freed
-        /// It is moved to another group because the user requested that.
+        /// The item is moved to another group at the user's request.
         case moved
     }
 
@@ -289,7 +290,8 @@ package struct ImportSession {
         if old == nil, policy == .updateNewer || policy == .replace {
             let isTaken =
                 record.mayHaveTwins && twins.hasTaken(found) || record.formerKey != nil && !twins.isFree(found)
-            // Neither is an older version of the other, regardless of their times, even if they are equal now.
+            // Neither entry is an older version of the other, whatever their times are, even if the two are identical
+            // now.
             if try isTaken ? true : Self.areTwoEntries(record.origin, origin(found)) { policy = .keepBoth }
         }
         if policy != .keepBoth { twins.match(found) }
@@ -353,8 +355,8 @@ package struct ImportSession {
         return found
     }
 
-    /// Returns whether two identifiers belong to different entries of the same program, such as entries of two of its
-    /// databases.
+    /// Returns whether two identifiers belong to different entries of the same program, such as entries in two of that
+    /// program's databases.
     private static func areTwoEntries(_ one: String, _ other: String?) -> Bool {
         guard let other, let program = one.firstIndex(of: ":") else { return false }
         return one != other && other.hasPrefix(one[...program])
@@ -373,8 +375,8 @@ package struct ImportSession {
         return origins
     }
 
-    /// Compares an item with the one in the vault. Attributes that the source does not have belong only to the vault
-    /// and do not count as differences.
+    /// Compares the source's item with the item in the vault. Attributes that the source does not have belong only to
+    /// the vault and do not count as differences.
     private static func compare(
         _ record: borrowing ImportRecord, _ old: borrowing OpenedItem, _ name: Naming
     ) throws(VaultError) -> Difference {
@@ -392,13 +394,14 @@ package struct ImportSession {
     private static func hasAll(of attributes: Attributes, _ item: Item) -> Bool {
         func has(_ attributes: Attributes) -> Bool {
             attributes.all.allSatisfy {
-                // The item in the vault may lack the date of its secret, because the vault records that date.
+                // The item in the vault may lack the attribute with the secret's date, because the vault itself records
+                // that date.
                 let known = item.attributes.attribute($0.name)
                 return known == $0 || known == nil && $0.name == SecretDate.attribute
             }
         }
         if has(attributes) { return true }
-        // Attributes that did not fit into the item were combined when it was imported.
+        // Attributes that did not fit into the item were combined when the item was imported.
         do throws(ExchangeError) {
             let changes = try attributes.fitting(into: item.attributes)
             return changes.remove.isEmpty && has(changes.set)
@@ -516,7 +519,7 @@ package struct ImportSession {
         return parts.joined(separator: "; ")
     }
 
-    /// The effect of an import on the earlier values of an item.
+    /// The effect of an import on an item's earlier values.
     private struct EarlierChange {
         /// The source's values that are added to the item.
         var added: [ImportRecord.Earlier] = []
@@ -559,7 +562,7 @@ package struct ImportSession {
 }
 
 extension ItemKey {
-    /// Returns the key with another account; returns it unchanged if its class has no account.
+    /// Returns the key with another account; returns the key unchanged if its class has no account.
     func with(account: String) throws(VaultError) -> ItemKey {
         self.account == nil ? self : try replacing([.account: .text(account)])
     }

@@ -7,13 +7,13 @@ package struct ImportTally {
     package internal(set) var earlierValues = 0
     package internal(set) var droppedEarlierValues = 0
     package internal(set) var displacedEarlierValues = 0
-    /// The outcomes for items that already existed, with their places in the source; only the first few.
+    /// The outcomes for the first few items that already existed, with their places in the source.
     package private(set) var named: [String] = []
     /// The first few items that cause an import to be refused.
     package private(set) var duplicateNames: [String] = []
 
-    /// The maximum number of skipped, replaced or renamed items that are listed by name. A dry run lists all of them on
-    /// standard output.
+    /// The maximum number of skipped, replaced or renamed items that are listed by name. A dry run lists all such items
+    /// on standard output.
     private static let mostNamed = 1000
 
     /// Returns the number of items that had an outcome.

@@ -9,7 +9,7 @@ enum ImportedAttributes {
         case none
         /// `replaceAll`: only the source's attributes remain; `merge`: the item's other attributes are kept.
         case replaceAll, merge
-        /// Only the attribute that stores the source's user name.
+        /// The change affects only the attribute that stores the source's user name.
         case name
     }
 
@@ -64,14 +64,14 @@ enum ImportedAttributes {
 }
 
 extension AttributeChanges {
-    /// Removes the date of the secret if the item's last change has the same date.
+    /// Removes the secret's date if the item's last change was on the same day.
     mutating func dropDate(ifSameDayAs modified: Int64?) {
         guard let modified, let stated = SecretDate.stated(set), stated / Timestamp.day == modified / Timestamp.day
         else { return }
         set[SecretDate.attribute] = nil
     }
 
-    /// Removes the date of the secret if the item has no room for it.
+    /// Removes the secret's date if the item has no room for it.
     mutating func dropDate(ifTooManyWith item: Item?) {
         let name = SecretDate.attribute
         guard let item, set.attribute(name) != nil, replaceAll || item.attributes.attribute(name) == nil else { return }

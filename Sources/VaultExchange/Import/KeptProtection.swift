@@ -1,8 +1,8 @@
 import VaultFmt
 import VaultLocal
 
-/// The protection of an existing item, which an import does not change. Otherwise, someone who knows the ids of a
-/// vault's entries could write a source that determines who can read them.
+/// The protection of an existing item, which an import does not change. Otherwise, someone who knows the identifiers of
+/// a vault's entries could write a source that determines who can read those entries.
 enum KeptProtection {
     /// Describes the parts that stay unchanged despite the source, and the changes to the item's name and group.
     ///

@@ -1,13 +1,13 @@
 import VaultFmt
 
 /// The current and earlier secrets and sealed attributes of an item in the vault, by field. A source's earlier values
-/// are compared with them by their bytes, because the item's time of change does not show which of those values it has
-/// had.
+/// are compared with these values byte by byte, because the item's time of change does not show which of the source's
+/// values the item has had.
 struct KnownValues {
-    /// One field: the secret, whose name is empty, or a sealed attribute.
+    /// A field: either the secret, whose name is empty, or a sealed attribute.
     private struct Field {
         var now: SharedSecret?
-        /// Different earlier values.
+        /// The distinct earlier values.
         var earlier: [SharedSecret] = []
         /// True if the import replaces the field's value.
         var isReplaced = false
@@ -32,7 +32,7 @@ struct KnownValues {
     private var fields: [String: Field] = [:]
     /// The time at which the first of the earlier secrets was replaced.
     private var oldest = Int64.max
-    /// The number of earlier values of each field that the vault keeps.
+    /// The number of earlier values that the vault keeps for each field.
     private let limit: Int
 
     /// - `change`: The effect of the import on the values that the item shows.
@@ -62,7 +62,8 @@ struct KnownValues {
     /// The effect of an import on the values that an item shows.
     enum Change {
         case none
-        /// `merge`: it sets the source's values; `replace`: it also removes values that the source does not have.
+        /// `merge`: the import sets the source's values; `replace`: the import also removes values that the source does
+        /// not have.
         case merge, replace
     }
 
@@ -80,7 +81,7 @@ struct KnownValues {
         }
     }
 
-    /// Returns how many of the item's own earlier values are displaced by added values, excluding those that are
+    /// Returns how many of the item's own earlier values are displaced by added values, not counting values that are
     /// displaced because the import changes the item.
     func displaced(by added: [ImportRecord.Earlier]) -> Int {
         Self.distinct(added, beside: fields).reduce(0) { sum, new in
@@ -92,9 +93,9 @@ struct KnownValues {
     private func has(_ earlier: ImportRecord.Earlier) -> Bool { Self.distinct([earlier], beside: fields).isEmpty }
 
     /// Returns the earlier values of a source that the item lacks, oldest first and at most as many as the vault keeps,
-    /// and the number of the others.
+    /// and the number of values that are left out.
     ///
-    /// - `known`: The time of the item in the vault. Everything later is new, and displaces older values of the item.
+    /// - `known`: The time of the item in the vault. Every later value is new, and displaces older values of the item.
     /// - `isNamed`: True if an import of the same source has already reported the values that were older than
     ///   everything in a full list.
     func missing(
@@ -120,7 +121,7 @@ struct KnownValues {
         return (rest + newest, max(0, dropped - beyond))
     }
 
-    /// Returns the last values that fit, at most `most` of them.
+    /// Returns the last values that fit, but at most `most` values.
     private static func longest(
         _ values: [ImportRecord.Earlier], _ most: Int, fits: ([ImportRecord.Earlier]) -> Bool
     ) -> [ImportRecord.Earlier] {

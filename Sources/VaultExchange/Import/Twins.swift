@@ -3,15 +3,15 @@ import VaultFmt
 import VaultLocal
 
 /// Distinguishes entries of one source that would become items with the same name: by their folders, then by their
-/// titles, then by numbers. These are added to the account.
+/// titles, then by numbers. The distinguishing text is added to the account.
 ///
-/// It keeps only hashes, so that a source with a million entries does not fill the memory.
+/// Only hashes are kept, so that a source with a million entries does not fill the memory.
 struct Twins {
     /// The relation between an entry and the earlier entries of the source.
     enum Verdict {
         /// The entry has this key, which is its own key unless the entry is a twin.
         case new(ItemKey)
-        /// The entry is equal to an earlier entry.
+        /// The entry is identical to an earlier entry.
         case copy
     }
 
@@ -30,7 +30,7 @@ struct Twins {
 
     private let key = [UInt8].random(16)
     private var names: [Mark: First] = [:]
-    /// The names and contents of all entries that are not the first of their name.
+    /// The names and contents of all entries that are not the first with their name.
     private var others: Set<Mark> = []
     /// The names of the items that entries have created or changed.
     private var targets: Set<Mark> = []
@@ -46,7 +46,7 @@ struct Twins {
     ///
     /// `key`: the entry's own key.
     mutating func verdict(on key: ItemKey, _ record: borrowing ImportRecord) throws(VaultError) -> Verdict {
-        // A certificate, key or identity of the same name is the same item.
+        // A certificate, key or identity with the same name is the same item.
         guard key.account != nil else { return .new(key) }
         let name = mark(key)
         let entry = first(record)
@@ -65,7 +65,7 @@ struct Twins {
         }
         guard try TwinName.key(key, String(Self.most)) != nil else {
             throw VaultError(
-                .limitExceeded, "the account is too long to add a number that distinguishes it from another one")
+                .limitExceeded, "the account is too long for a number that would distinguish it from another account")
         }
         for number in first.next..<Self.most {
             names[name]?.next = number + 1
@@ -92,7 +92,7 @@ struct Twins {
     /// Records that an entry was matched with an item.
     mutating func match(_ item: ItemKey) { matches.insert(mark(item)) }
 
-    /// Returns whether no entry has been matched with this item or has created it.
+    /// Returns whether no entry has matched or created this item.
     func isFree(_ key: ItemKey) -> Bool {
         let name = mark(key)
         return !targets.contains(name) && !matches.contains(name)
@@ -104,7 +104,8 @@ struct Twins {
     /// Records the number assigned to an item with a name.
     mutating func note(_ number: UInt32, of key: ItemKey) { numbers[mark(key)] = number }
 
-    /// Returns the key with a suffix and reserves it, unless an earlier entry has it or it would be too long.
+    /// Returns the key with a suffix and reserves it, unless an earlier entry has that key or the key would be too
+    /// long.
     private mutating func free(_ key: ItemKey, _ suffix: String, _ entry: First) throws(VaultError) -> ItemKey? {
         guard let twin = try TwinName.key(key, suffix) else { return nil }
         let name = mark(twin)
@@ -144,7 +145,7 @@ struct Twins {
             title: UInt32(truncatingIfNeeded: mark(Array(title.utf8))))
     }
 
-    /// Returns a hash of the entire contents of the item.
+    /// Returns a hash of the item's entire contents.
     func contents(of record: borrowing ImportRecord) -> UInt64 {
         var hash = keyed
         Self.add(record.secret, record.attributes, [record.created, record.modified], to: &hash)

@@ -7,7 +7,7 @@ package enum AttributeName {
     package static let earlierOneTimePassword = "sealed:otpauth"
     /// The names of the folders that contain the item, as joined by `FolderPath`.
     package static let folder = "folder"
-    /// One per line.
+    /// The tags, one per line.
     package static let tags = "tags"
     /// Addresses that are not in the item's key, one per line.
     package static let address = "url"
@@ -21,7 +21,7 @@ package enum AttributeName {
     package static let autoType = "auto-type"
     /// The kind of item, in words.
     package static let kind = "description"
-    /// The identifier that finds the item again in a later export from the same source.
+    /// The identifier by which the item is recognized in a later export from the same source.
     package static let origin = "origin"
     package static let realm = "realm"
     /// The user name in the source, if an import added a suffix to the account to tell items apart.

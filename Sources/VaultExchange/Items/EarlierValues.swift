@@ -1,10 +1,10 @@
 package import VaultFmt
 import VaultLocal
 
-/// The earlier values of an item, in the order in which people count them.
+/// An item's earlier values, in the order in which people count them.
 package enum EarlierValues {
     /// Returns the values, with the most recently replaced value first. An import into an existing item gives its
-    /// earlier values later revisions than the item's own values have, so revisions do not order them.
+    /// earlier values later revisions than the item's own values have, so the revisions do not give their order.
     package static func newestFirst(of item: Item, in vault: Vault) throws -> [EarlierValue] {
         try vault.earlierValues(of: item).enumerated()
             .sorted { ($0.element.lastUsed, $0.offset) > ($1.element.lastUsed, $1.offset) }.map(\.element)
@@ -44,7 +44,7 @@ extension EarlierValue {
 
     package var identity: Identity { Identity(revision: revision, replica: replica, attribute: attribute) }
 
-    /// The time at which it was replaced or, if that is not known, set.
+    /// The time at which the value was replaced or, if that time is not known, set.
     var lastUsed: Int64 { replaced == 0 ? modified : replaced }
 
     /// The text for messages: "the value that was replaced at …", with the attribute's name.

@@ -2,7 +2,8 @@ package import VaultFmt
 
 extension JSONWriter {
     /// Writes the members that describe an item, with these exact names: `class`, the fields of its key, `group`,
-    /// `synchronizable`, `accessible`, `device` (only if bound to one), `id`, `created`, `modified`, `attributes`.
+    /// `synchronizable`, `accessible`, `device` (only if the item is bound to a device), `id`, `created`, `modified`,
+    /// `attributes`.
     ///
     /// - `hidden`: The attributes to omit.
     /// - `read`: Reads an attribute whose value is not in the item; without it, such an attribute is omitted.
@@ -34,7 +35,7 @@ extension JSONWriter {
         }
     }
 
-    /// Returns an attribute's value; nil if it has not been read and cannot be read.
+    /// Returns an attribute's value; nil if the value has not been read and cannot be read.
     package static func value(
         of attribute: Attribute, _ read: ((String) throws(VaultError) -> Secret?)?
     ) throws -> Secret? {

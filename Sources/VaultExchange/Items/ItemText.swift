@@ -5,7 +5,7 @@ import VaultLocal
 /// Human-readable descriptions of an item.
 package enum ItemText {
     /// Returns a description such as "internet-password 'server' 'account'", with the other fields that distinguish the
-    /// item; it is escaped.
+    /// item; the text is escaped.
     package static func summary(_ key: ItemKey, label: String? = nil) -> String {
         var parts = [key.itemClass.name] + name(key).map { TerminalText.quoted($0) }
         for field in [ItemKey.Field.protocol, .port, .path, .securityDomain, .authenticationType] {

@@ -4,7 +4,7 @@ package import VaultFmt
 
 /// The time at which an item's secret was set. Changes to notes, the label or the item's name do not affect it.
 ///
-/// The vault records when each secret was set in it. An imported secret can be older: the source provides an earlier
+/// The vault records when each secret was set there. An imported secret can be older: the source provides an earlier
 /// time of change, and if the item is changed later, the attribute `secret-changed` preserves that date.
 package struct SecretDate {
     /// Milliseconds since 1970.
@@ -40,8 +40,8 @@ package struct SecretDate {
         attributes.string(attribute).flatMap(ImportedTime.milliseconds(dayOrTime:))
     }
 
-    /// Returns the newest of the item's earlier secrets; nil if the item has no earlier secret, or if it cannot be
-    /// read.
+    /// Returns the newest of the item's earlier secrets; nil if the item has no earlier secret, or if that secret
+    /// cannot be read.
     private static func replaced(by item: Item, in vault: Vault) throws(VaultError) -> EarlierValue? {
         guard item.hasPast, vault.access == .owner else { return nil }
         do throws(VaultError) {
@@ -72,8 +72,8 @@ extension Attributes {
 }
 
 extension AttributeChanges {
-    /// Seals attributes that are sealed because of their names, such as notes, even if the item has them unsealed. An
-    /// import may have added them unsealed, and users do not expect others to read their notes.
+    /// Seals attributes that are sealed because of their names, such as notes, even if they are unsealed in the item.
+    /// An import may have added them unsealed, and users do not expect others to read their notes.
     package mutating func sealUsual(of item: Item?) {
         guard let item else { return }
         for attribute in set.all where !attribute.areFlagsStated {
@@ -93,8 +93,8 @@ extension AttributeChanges {
         keep(try SecretDate(of: item, in: vault), of: item)
     }
 
-    /// Preserves the date for an item whose secret is set: an unchanged secret keeps its date, and a new secret has no
-    /// date yet.
+    /// Preserves the date for an item whose secret is set: an unchanged secret keeps its date, and a new secret does
+    /// not have a date yet.
     package mutating func keepDate(ofSecretOf item: Item?, unlessNew secret: borrowing Secret, in vault: Vault)
         throws(VaultError)
     {

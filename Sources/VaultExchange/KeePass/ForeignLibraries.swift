@@ -2,12 +2,12 @@ import CInterchange
 import VaultFmt
 import VaultLocal
 
-/// A library that is needed only for files of other programs, loaded when the first such file is read or written.
+/// A library that is needed only for other programs' files and is loaded when the first such file is read or written.
 enum ForeignLibrary {
     case gcrypt, zlib, expat
 
-    /// Loads the library; throws `unavailable` with the name of its package if it is not installed, and `io` if it cannot
-    /// be loaded.
+    /// Loads the library; throws `unavailable` with the name of its package if the library is not installed, and `io`
+    /// if it cannot be loaded.
     func load() throws {
         var reason = [CChar](repeating: 0, count: 256)
         switch interchange_load(number, &reason, reason.count) {
@@ -73,7 +73,7 @@ enum ForeignHash {
     }
 }
 
-/// A cipher of libgcrypt with a 32-byte key. The library must be loaded.
+/// One of libgcrypt's ciphers, with a 32-byte key. The library must be loaded.
 struct ForeignCipher: ~Copyable {
     private let handle: UnsafeMutableRawPointer
 

@@ -62,7 +62,7 @@ final class KDBXDocument: XMLHandler {
         var isInRecycleBin = false
         /// The parts that no item can hold.
         var lost: [String] = []
-        /// The memory that its name uses.
+        /// The memory that the group's name uses.
         var held = 0
     }
 
@@ -82,7 +82,7 @@ final class KDBXDocument: XMLHandler {
     private var path: [Open] = []
     private var groups: [Group] = []
     private var entries: [KDBXEntry] = []
-    /// For each open entry, the elements read so far that it can have only once.
+    /// For each open entry, the elements read so far that an entry can have only once.
     private var singles: [Set<Element>] = []
     /// The numbers of keys and values read so far in the open field, attachment or custom data item.
     private var parts: (keys: Int, values: Int) = (0, 0)
@@ -169,8 +169,8 @@ final class KDBXDocument: XMLHandler {
 
     // MARK: elements
 
-    /// Returns whether such an element can contain entries. No program puts entries outside all groups, but such an
-    /// entry would not be lost.
+    /// Returns whether such an element can contain entries. No program puts entries outside all groups, but an entry in
+    /// such a place would not be lost.
     private static func holdsEntries(_ element: Element) -> Bool { [.group, .root, .history].contains(element) }
 
     private func parent(_ depth: Int = 1) -> Element? {
@@ -349,7 +349,8 @@ final class KDBXDocument: XMLHandler {
         change { $0.problems.append(what) }
     }
 
-    /// Records which parts an entry has had, and reports duplicates, of which the last one is imported.
+    /// Records that an element was read. If the element duplicates an earlier one, the earlier element is reported as
+    /// omitted.
     private func note(_ element: Element) throws {
         guard !entries.isEmpty else { return }
         if element.isSingle, isInEntry, !singles[singles.count - 1].insert(element).inserted {
@@ -390,7 +391,8 @@ final class KDBXDocument: XMLHandler {
         groups[groups.count - 1].lost.append(what)
     }
 
-    /// Records another program's data about a group. Programs also store the time of its last change in it.
+    /// Records that another program's data about a group is lost. The time at which the data was last changed, which
+    /// programs store with it, is ignored.
     private func loseCustomData() throws {
         guard !groups.isEmpty, key != KDBX.changeOfCustomData, !key.hasPrefix(KDBX.ownPrefix) else { return }
         try binaries.memory.take(KDBXMemory.head)
@@ -477,7 +479,7 @@ final class KDBXDocument: XMLHandler {
         }
     }
 
-    /// Stores an attachment of version 3.
+    /// Stores an attachment from a version 3 file.
     private func storedBinary() throws -> KDBXBinaries.Place {
         let value: Secret
         if let protected {
@@ -489,7 +491,8 @@ final class KDBXDocument: XMLHandler {
             value = decoded
         }
         binaries.begin()
-        // KeePass writes an empty attachment without any compressed data, although it calls it compressed.
+        // KeePass writes an empty attachment without any compressed data, although it marks the attachment as
+        // compressed.
         if isBinaryCompressed, value.count > 0 {
             try ForeignLibrary.zlib.load()
             var inflater = try Inflater()

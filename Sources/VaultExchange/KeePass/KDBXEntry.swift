@@ -1,6 +1,6 @@
 import VaultFmt
 
-/// An entry of a KDBX file, or an earlier state of one.
+/// An entry in a KDBX file, or an earlier state of such an entry.
 struct KDBXEntry {
     var uuid: [UInt8] = []
     /// The number of one of KeePass's built-in icons; 0 is the default.
@@ -9,12 +9,12 @@ struct KDBXEntry {
     var customIcon = ""
     var tags = ""
     var overrideURL = ""
-    /// The keys that KeePass types into a form, if they are not the usual ones.
+    /// The keys that KeePass types into a form, if they differ from the default.
     var autoType = ""
-    /// Milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     var created: Int64?
     var modified: Int64?
-    /// True if it has a time of creation or modification that cannot be read.
+    /// True if the entry has a time of creation or modification that cannot be read.
     var hasBadCreation = false
     var hasBadModification = false
     var expiry: Int64?
@@ -31,7 +31,7 @@ struct KDBXEntry {
     var isInRecycleBin = false
     /// The number of the entry in the file, from 1.
     var number = 0
-    /// The memory size of the entry with its earlier states.
+    /// The size of the entry in memory, including its earlier states.
     var size = 0
 
     /// The value of a field.

@@ -8,13 +8,13 @@ struct KDBXFile: ~Copyable {
     let header: KDBXHeader
     /// The decrypted contents; in version 3, without the stream start.
     private let contents: SecretBuffer
-    /// The maximum size of all attachments together, which are held in memory.
+    /// The maximum total size of all attachments, which are held in memory.
     let mostAttached: Int
     /// The maximum number of entries.
     let mostEntries: Int
 
     /// Creates a file from contents that are already decrypted. `mostAttached` is the maximum size of all attachments
-    /// together; by default, it follows from the size of the contents, as the maximum number of entries does.
+    /// together; by default, this limit is derived from the size of the contents, as the maximum number of entries is.
     init(header: KDBXHeader, contents: consuming SecretBuffer, mostAttached: Int? = nil) {
         self.header = header
         self.mostAttached = mostAttached ?? KDBX.Limit.attached(contents.count)
@@ -57,7 +57,7 @@ struct KDBXFile: ~Copyable {
         }
     }
 
-    /// Decrypts in place and returns the number of bytes without the padding, or nil if the padding is wrong.
+    /// Decrypts in place, and returns the number of bytes without the padding, or nil if the padding is wrong.
     private static func decrypt(
         _ bytes: inout Secret, _ header: KDBXHeader, _ keys: borrowing KDBXKeys
     ) throws -> Int? {
@@ -99,7 +99,7 @@ struct KDBXFile: ~Copyable {
         return buffer(all, 0..<count)
     }
 
-    /// Copies the blocks that authenticate; returns their total number of bytes.
+    /// Copies the blocks that authenticate, and returns their total number of bytes.
     private static func blocks(
         _ file: UnsafeRawBufferPointer, from start: Int, _ keys: borrowing KDBXKeys,
         into all: UnsafeMutableRawBufferPointer
@@ -251,7 +251,7 @@ struct InnerStream: ~Copyable {
     }
 }
 
-/// The memory used by the contents of a file, with a single limit: compressed contents could expand to gigabytes.
+/// The memory used by a file's contents, with a single limit: compressed contents could expand to gigabytes.
 final class KDBXMemory {
     /// The memory of a value in addition to its bytes.
     static let head = 256
@@ -282,18 +282,19 @@ struct KDBXRepeats {
     private let most: Int
     private var total = 0
 
-    /// `attached`: the maximum size of all attachments together, each counted once.
+    /// `attached`: the maximum total size of all attachments, each counted once.
     init(attached: Int) { most = 2 * min(attached, 1 << 60) }
 
-    /// Counts the repeatable parts of an entry; an attachment that its earlier states have under the same name is
-    /// stored once.
+    /// Counts the repeatable parts of an entry; an attachment that the entry's earlier states have under the same name
+    /// is stored once.
     mutating func take(_ entry: KDBXEntry) throws {
         var seen: [String: Set<KDBXBinaries.Place>] = [:]
         for (name, place) in ([entry] + entry.history).flatMap(\.binaries)
         where seen[name, default: []].insert(place).inserted {
             try take(place.count)
         }
-        // During conversion, each state of an entry has its own copy of them; a vault keeps only a few states.
+        // During conversion, each state of an entry has its own copy of the attachments; a vault keeps only a few
+        // states.
         for state in entry.history.dropLast(Self.usualStates) {
             for (_, place) in state.binaries { try take(place.count) }
         }
@@ -335,7 +336,7 @@ final class KDBXBinaries {
     /// The memory used by the attachments and by the entries in memory.
     let memory: KDBXMemory
 
-    /// Makes an empty store for attachments and entries of at most `most` bytes together.
+    /// Makes an empty store for attachments and entries of at most `most` bytes in total.
     init(most: Int) { memory = KDBXMemory(most: most) }
 
     /// Begins an attachment.

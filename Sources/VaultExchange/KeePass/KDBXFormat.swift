@@ -60,7 +60,7 @@ enum KDBX {
         static let unpackedAtLeast = 256 << 20
         static let unpackedTimes = 64
         static let unpackedAtMost = 2 << 30
-        /// The maximum size of all attachments of a file and one entry together, unless the user allows more.
+        /// The maximum total size of a file's attachments and one entry, unless the user allows more.
         /// Attachments of version 3 are compressed one by one, so a few kilobytes could expand to gigabytes.
         static func attached(_ file: Int) -> Int { (32 << 20) + 2 * min(file, Self.file) }
         /// The maximum number of entries in contents of this size. Each entry has an identifier of 16 random bytes,

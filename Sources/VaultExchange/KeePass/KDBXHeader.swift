@@ -10,7 +10,7 @@ struct KDBXHeader {
     let masterSeed: [UInt8]
     let iv: [UInt8]
     let kdf: KDBXKDF
-    /// Version 3 only: the inner stream and its key, and the first bytes of the decrypted contents.
+    /// In version 3 only: the inner stream and its key, and the first bytes of the decrypted contents.
     let innerStream: UInt32
     let innerKey: [UInt8]
     let streamStart: [UInt8]

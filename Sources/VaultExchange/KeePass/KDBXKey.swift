@@ -5,7 +5,7 @@ import VaultLocal
 
 /// The key of a KDBX file: a passphrase, a key file, or both.
 package struct KDBXKey: ~Copyable {
-    /// The SHA-256 of the parts' hashes.
+    /// The SHA-256 hash of the parts' hashes.
     private let composite: Secret
 
     /// `passphrase`: The passphrase in UTF-8; nil if the file has none.
@@ -98,7 +98,7 @@ extension KDBXArgon2 {
 
     /// Checks the cost against the limits. Memory, and memory times passes, have the same limits as for vaults. Passes
     /// and lanes alone are not limited: KeePassXC uses dozens of passes over little memory, and as many lanes as the
-    /// machine has cores; at most 16 lanes are computed in parallel.
+    /// machine has cores. At most 16 lanes are computed in parallel.
     private func check(_ limits: ReaderLimits) throws {
         let memory = memoryBytes >> 10
         func over(_ what: String, _ value: UInt64, _ limit: UInt64, _ remedy: ExchangeError.Remedy) -> ExchangeError {

@@ -121,7 +121,7 @@ extension KDBXPlacement {
 
 /// Text that can be a string in a KDBX file.
 enum KDBXText {
-    /// Returns whether XML 1.0 can represent it and programs leave it unchanged: UTF-8 with no control characters
+    /// Returns whether XML 1.0 can represent the text and programs leave it unchanged: UTF-8 without control characters
     /// except tab, newline and carriage return, and without the two noncharacters.
     static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) != nil else { return false }
@@ -136,7 +136,7 @@ enum KDBXText {
     }
 
     /// Returns whether a field can store the text unchanged. The text must be plain and must not contain a reference to
-    /// a field of another entry, which would be replaced by that field's value, here and in other programs.
+    /// another entry's field, which would be replaced by that field's value, here and in other programs.
     static func isLiteral(_ bytes: UnsafeRawBufferPointer) -> Bool { isPlain(bytes) && !hasReference(bytes) }
 
     static func isLiteral(_ text: String) -> Bool {
@@ -151,7 +151,7 @@ enum KDBXText {
         bytes.indices.contains { bytes[$0] == reference[0] && isReference(bytes, at: $0) }
     }
 
-    /// Returns whether a reference begins at a position of a value.
+    /// Returns whether a reference begins at the given position in a value.
     static func isReference(_ bytes: UnsafeRawBufferPointer, at index: Int) -> Bool {
         bytes.count - index > reference.count
             && zip(bytes[index...], reference).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && (0x41...0x5A).contains($0) }

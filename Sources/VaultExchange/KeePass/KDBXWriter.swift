@@ -274,13 +274,13 @@ final class KDBXWriter {
     }
 }
 
-/// An entry to be written, or an earlier state of one. Its texts must be plain (`KDBXText`).
+/// An entry to be written, or an earlier state of an entry. Its texts must be plain (`KDBXText`).
 struct KDBXNewEntry {
     var uuid: [UInt8]
     var icon = 0
     var tags: [String] = []
     var autoType = ""
-    /// Milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     var created: Int64
     var modified: Int64
     var expiry: Int64?

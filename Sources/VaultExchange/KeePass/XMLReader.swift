@@ -28,7 +28,7 @@ final class XMLReader {
     private let handler: any XMLHandler
     private var failure: ExchangeError?
     private var depth = 0
-    /// The number of bytes since the last element or text; all of them may belong to one tag.
+    /// The number of bytes since the last element or text; all these bytes may belong to a single tag.
     private var unseen = 0
     private var parser: UnsafeMutableRawPointer?
 

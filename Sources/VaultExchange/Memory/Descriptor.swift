@@ -1,6 +1,7 @@
 import Glibc
 
-/// Operations on descriptors that exchanged data goes through. Vaults are read and written by the library instead.
+/// Operations on the descriptors through which exchanged data passes. Vaults are read and written by the library
+/// instead.
 package enum Descriptor {
     /// Writes all bytes; returns 0 or the error number.
     package static func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {

@@ -15,7 +15,7 @@ package struct ExchangeError: Error {
         case invalidArgument
         case noSuchFile
         case io
-        /// The vault rejects an item of the source, or cannot be read or written; `cause` has its error.
+        /// The vault rejects an item from the source, or cannot be read or written; `cause` contains the vault's error.
         case refused
         case bug
     }
@@ -40,14 +40,14 @@ package struct ExchangeError: Error {
         case nameFormat
         /// Merge a vault, or export it.
         case mergeOrExport
-        /// Remove attributes of the item in the vault, or do not update it.
+        /// Remove attributes from the item in the vault, or do not update that item.
         case removeAttributes
     }
 
     package let code: Code
     package let message: String
     package let remedy: Remedy?
-    /// The error of the vault, if the vault caused the failure.
+    /// The vault's error, if the vault caused the failure.
     package let cause: VaultError?
 
     init(_ code: Code, _ message: String, _ remedy: Remedy? = nil) {

@@ -11,7 +11,7 @@ package final class Output {
     private var used = 0
 
     /// Creates a writer to a descriptor that still belongs to the caller.
-    /// - `name`: Its name in error messages.
+    /// - `name`: The descriptor's name in error messages.
     package init(descriptor: Int32, name: String, capacity: Int = 16_384) {
         self.descriptor = descriptor
         self.name = name

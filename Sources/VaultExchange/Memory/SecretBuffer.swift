@@ -1,7 +1,7 @@
 package import VaultFmt
 
-/// A growable byte buffer that may hold secrets. Outgrown storage is wiped, and so is the rest when the buffer is
-/// destroyed.
+/// A growable byte buffer that may hold secrets. Outgrown storage is wiped at once, and the remaining storage when the
+/// buffer is destroyed.
 package struct SecretBuffer: ~Copyable {
     private var storage: Secret
     package private(set) var count = 0

@@ -8,7 +8,7 @@ package enum SourceMemory {
     /// The maximum number of copies of a source's bytes in memory, in any form, if the source is read whole: a list
     /// with a single field needs seven.
     package static let times = 8
-    /// The same maximum for a part of a source that Foundation decodes.
+    /// The corresponding maximum for a part of a source that Foundation decodes.
     static let timesDecoded = 12
     /// The memory of a value that Foundation decodes, in addition to its bytes.
     package static let value = 384
@@ -16,7 +16,7 @@ package enum SourceMemory {
     /// a growing table is in memory twice.
     package static let entry = 768
 
-    /// Throws unless the process can get this much more memory.
+    /// Throws an error unless the process can allocate the given amount of additional memory.
     package static func require(_ count: Int, for name: String) throws {
         guard vault_memory_has(count) == 0 else { return }
         throw ExchangeError(

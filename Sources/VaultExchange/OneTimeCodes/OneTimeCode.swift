@@ -14,7 +14,7 @@ package struct OneTimeCode: ~Copyable {
     package let key: Secret
     package let algorithm: Algorithm
     package let digits: Int
-    /// The validity of a code, in seconds.
+    /// How long a code is valid, in seconds.
     package let period: Int64
     /// True if the codes are Steam's: five letters and digits.
     let isSteam: Bool
@@ -64,10 +64,10 @@ package struct OneTimeCode: ~Copyable {
         return number
     }
 
-    /// Returns the code for a time, given in seconds since 1970-01-01 UTC.
+    /// Returns the code for the given time, in seconds since 1970-01-01 UTC.
     package borrowing func code(at time: Int64) -> Secret { code(counter: UInt64(clamping: max(time, 0) / period)) }
 
-    /// Returns how many seconds the code for a time remains valid, including the current second.
+    /// Returns for how many seconds the code for the given time remains valid, including the current second.
     package borrowing func secondsLeft(at time: Int64) -> Int64 { period - max(time, 0) % period }
 
     /// Returns the code for a counter (RFC 4226).
@@ -152,7 +152,7 @@ private struct AddressParts: ~Copyable {
     }
 }
 
-/// Base32 (RFC 4648), as people copy it.
+/// Base32 (RFC 4648), in the forms in which people copy it.
 package enum Base32 {
     /// Decodes text; returns nil if a character is not in Base32. Case, white space, hyphens, padding and leftover bits
     /// are ignored.
@@ -173,7 +173,7 @@ package enum Base32 {
         }
     }
 
-    /// Returns whether text of this length can encode a whole number of bytes; truncated text usually cannot.
+    /// Returns whether text of the given length can encode a whole number of bytes; truncated text usually cannot.
     package static func isComplete(_ text: borrowing Secret) -> Bool {
         let count = text.withUnsafeBytes { bytes in bytes.count { !isIgnored($0) } }
         return ![1, 3, 6].contains(count % 8)

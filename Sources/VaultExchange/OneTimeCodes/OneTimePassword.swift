@@ -62,7 +62,7 @@ package struct OneTimePassword {
         return otp.address(issuer: issuer, account: account) ?? value
     }
 
-    /// Returns the seed in Base32, without padding and white space; nil if it does not match its encoding.
+    /// Returns the seed in Base32, without padding and white space; nil if the seed does not match its encoding.
     private func inBase32() -> Secret? {
         seed.withBytes { bytes in
             switch encoding {

@@ -2,12 +2,12 @@ import CInterchange
 import VaultFmt
 import VaultLocal
 
-/// Reads Bitwarden's JSON exports: plain, and protected with a password.
+/// Reads Bitwarden's JSON exports, both unencrypted and password-protected.
 struct BitwardenImport: ~Copyable, EntrySource {
     private var splitter: JSONSplitter
     private var start: Start
     private let includesTrash: Bool
-    /// The memory limit set by the user; nil to apply the limit for a file of this size.
+    /// The memory limit set by the user; nil to apply the default limit for a file of this size.
     private let mostMemory: Int?
     /// The total bytes of folder and collection names in items so far: any number of items can have the same names.
     private var named = 0
@@ -21,7 +21,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
         return !start.contains("\"vaultfmt-export\"") && members.contains { start.contains("\"\($0)\"") }
     }
 
-    /// Reads up to the first item. Encrypted exports are decrypted with the passphrase of `access`.
+    /// Reads up to the first item. Encrypted exports are decrypted with the passphrase that `access` provides.
     init(_ reader: consuming SourceReader, _ access: SourceAccess) throws {
         let name = reader.name
         includesTrash = access.includesRecycleBin
@@ -230,7 +230,7 @@ private struct BitwardenKeys: ~Copyable {
         }
     }
 
-    /// Decrypts "2.iv|ciphertext|code"; returns nil if it does not authenticate.
+    /// Decrypts "2.iv|ciphertext|code"; returns nil if the text does not authenticate.
     borrowing func decrypt(_ text: String) throws -> Secret? {
         let parts = text.split(separator: "|", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].hasPrefix("2."), let iv = Self.bytes(parts[0].dropFirst(2)), iv.count == 16,

@@ -25,7 +25,7 @@ struct BitwardenObject<Known: BitwardenMembers>: Decodable {
 /// The members that this version knows.
 protocol BitwardenMembers: Decodable {
     associatedtype CodingKeys: CodingKey, CaseIterable
-    /// The number of members of the objects in them.
+    /// The number of members in the objects that these members contain.
     var nested: Int { get }
 }
 
@@ -125,7 +125,8 @@ extension BitwardenItem {
 
     /// Converts the item to an entry.
     ///
-    /// `others`: the members that this version does not know. In an item of unknown type, they are its contents.
+    /// `others`: the members that this version does not know. In an item of unknown type, those members are the
+    /// contents.
     func entry(
         _ place: String, _ folders: [String: String], _ collections: [String: String], others: [String: JSONValue]
     ) -> ImportedEntry {
@@ -183,8 +184,8 @@ extension BitwardenItem {
         return entry
     }
 
-    /// Adds the members that this version does not know, and those that items of this type do not have. They are
-    /// sealed, because they may be secret.
+    /// Adds the members that this version does not know, and the members that items of this type do not have. All of
+    /// these are sealed, because they may be secret.
     private func putFurther(_ others: [String: JSONValue], _ entry: inout ImportedEntry) {
         for (name, body, itsType) in [("card", card, 3), ("identity", identity, 4), ("sshKey", sshKey, 5)]
         where type != itsType {
@@ -287,8 +288,8 @@ extension BitwardenItem {
         name.reduce(into: "") { $0 += $1.isUppercase ? " \($1.lowercased())" : String($1) }
     }
 
-    /// Returns the earlier passwords, oldest first. Bitwarden records when each was last used and lists the newest
-    /// first; passwords without a date are considered the oldest.
+    /// Returns the earlier passwords, oldest first. Bitwarden records when each password was last used, and lists the
+    /// newest first; passwords without a date are considered the oldest.
     private func history(of entry: inout ImportedEntry) -> [ImportedEntry.Earlier] {
         var dated: [(time: Int64, password: SharedSecret)] = []
         var undated: [SharedSecret] = []

@@ -17,7 +17,7 @@ struct CSVColumns {
         case createdText, modifiedText
         /// A value that is stored under this name unless it is empty or "0".
         case property(String)
-        /// A value that is stored under this name, and hidden like a password if `isConcealed`.
+        /// A value that is stored under this name, and is hidden like a password if `isConcealed` is set.
         case field(String, isConcealed: Bool)
 
         /// True if the values are as secret as a password.
@@ -40,10 +40,10 @@ struct CSVColumns {
     let hasBackslashes: Bool
     /// The separator between the names in a folder's path.
     let folderMark: Character
-    /// The kind of all rows, for a list that has no column for it.
+    /// The kind of all rows, for a list that has no column for the kind.
     let usualKind: String
 
-    /// The maximum number of columns of a list.
+    /// The maximum number of columns in a list.
     static let most = 4096
 
     init(header: [String]) {

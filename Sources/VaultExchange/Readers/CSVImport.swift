@@ -57,8 +57,8 @@ struct CSVImport: ~Copyable, EntrySource {
                 throw ExchangeError.damaged(
                     "line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
             }
-            // Some programs leave out empty fields at the end of a row. But an entry normally has a password, so a row
-            // that ends before it has been truncated.
+            // Some programs leave out empty fields at the end of a row. However, an entry normally has a password, so a
+            // row that ends before the password has been truncated.
             guard row.count > 1 || !row[0].trimmed.isEmpty else { return losses.withoutContent.append(line) }
             guard columns[.password].map({ $0 < row.count }) ?? true else {
                 throw ExchangeError.damaged(
@@ -86,7 +86,7 @@ struct CSVImport: ~Copyable, EntrySource {
         return out
     }
 
-    /// Returns the table, using the delimiter that makes its header that of a password list. In many locales,
+    /// Returns the table, using the delimiter that makes its header a valid header of a password list. In many locales,
     /// spreadsheets write semicolons.
     private static func table(_ bytes: UnsafeRawBufferPointer) throws -> CSVTable {
         for delimiter in CSVDelimiter.allCases {
@@ -152,7 +152,7 @@ struct CSVLosses {
         return lines
     }
 
-    /// Names the lines, at most the first thousand runs of them: "lines 2, 3, 7 to 90".
+    /// Names the lines, up to the first thousand runs of lines: "lines 2, 3, 7 to 90".
     private static func places(_ lines: [Int]) -> String {
         var runs: [ClosedRange<Int>] = []
         for line in lines {

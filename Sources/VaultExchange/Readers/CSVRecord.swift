@@ -55,7 +55,7 @@ struct CSVRecord {
         columns.hasFolderRows && has(.title) && (0..<row.count).allSatisfy { $0 == columns[.title] || row[$0].isEmpty }
     }
 
-    /// The columns with contents; a row is imported if one of them is not empty.
+    /// The columns with contents; a row is imported if at least one of these columns is not empty.
     private static let contents: [CSVColumns.Meaning] = [
         .title, .titleInstead, .username, .email, .url, .furtherAddresses, .password, .notes, .oneTimePassword,
     ]
@@ -66,7 +66,7 @@ struct CSVRecord {
     private static let folderKind = "folder"
     private static let noteKinds: Set<String> = ["note", "securenote", "secure note"]
     private static let loginKinds: Set<String> = ["", "login", "password"]
-    /// The kinds whose notes Proton Pass writes as JSON.
+    /// The kinds of entries whose notes Proton Pass writes as JSON.
     private static let jsonKinds: Set<String> = ["creditcard", "identity"]
 
     private subscript(meaning: CSVColumns.Meaning) -> String { row[columns[meaning]] }
@@ -136,8 +136,8 @@ struct CSVRecord {
     ]
 
     /// Adds the addresses: a single one, several joined by commas (Bitwarden and Proton Pass), or a JSON list.
-    /// NordPass's list contains only the additional addresses; Proton Pass's contains all of them, and how each is
-    /// matched.
+    /// NordPass's list contains only the additional addresses; Proton Pass's list contains all addresses, and how each
+    /// is matched.
     private func putAddresses(_ entry: inout ImportedEntry) {
         guard self[.url] != Self.lastPassNote else { return }
         entry.addresses = WebAddress.list(self[.url]).filter { !$0.isEmpty && $0 != Self.noAddress }
@@ -152,7 +152,7 @@ struct CSVRecord {
         }
     }
 
-    /// 1Password separates tags with semicolons, others with commas.
+    /// The tags. 1Password separates them with semicolons, other programs with commas.
     private var tags: [String] {
         let text = self[.tags]
         let marks = text.contains(";") ? ";\n" : ",\n"

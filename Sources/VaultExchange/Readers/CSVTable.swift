@@ -12,7 +12,8 @@ enum CSVDelimiter: UInt8, CaseIterable {
 
 /// A table in the format of RFC 4180, parsed by libcsv; its buffers are wiped.
 ///
-/// Spaces around a field are part of it, blank lines are skipped, and a quote within an unquoted field is an error.
+/// Spaces around a field are part of the field, blank lines are skipped, and a quote within an unquoted field is an
+/// error.
 struct CSVTable {
     /// The first row.
     let header: [String]
@@ -31,7 +32,7 @@ struct CSVTable {
         firstLine = lines.number
     }
 
-    /// Creates a table without a header. `bytes` must outlive it.
+    /// Creates a table without a header. `bytes` must outlive the table.
     init(unlabelled bytes: UnsafeRawBufferPointer, delimiter: CSVDelimiter) {
         header = []
         self.delimiter = delimiter

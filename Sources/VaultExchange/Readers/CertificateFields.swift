@@ -3,7 +3,7 @@ import SwiftASN1
 import X509
 
 /// The fields that an item of class `certificate` or `identity` takes from an X.509 certificate. They are parsed from
-/// its structure, so that certificates with key types unknown to our libraries can be imported as well.
+/// the certificate's structure, so that certificates with key types unknown to our libraries can be imported as well.
 struct CertificateFields {
     /// Apple's CSSM_CERT_TYPE: 1, 2 or 3 for X.509 versions 1, 2 and 3.
     let type: UInt32

@@ -12,7 +12,7 @@ struct EnpassImport: ~Copyable, EntrySource {
     }
 
     /// Returns whether a text begins like such a list: with the header, or with a row that contains the label of a
-    /// secret. Later rows are also checked, because the first may be a note.
+    /// secret. Later rows are also checked, because the first row may be a note.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         var isFound = false
         // The last row may be truncated.

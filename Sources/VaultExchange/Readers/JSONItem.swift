@@ -17,7 +17,8 @@ struct JSONItem: Decodable {
     let secret: [UInt8]
     /// The earlier values, oldest first.
     let earlier: [JSONEarlierValue]
-    /// The number of members read, including those of nested objects. If the text has more, a name occurs twice.
+    /// The number of members read, including those of nested objects. If the text has more members, a name occurs
+    /// twice.
     let members: Int
 
     init(from decoder: any Decoder) throws {
@@ -49,7 +50,7 @@ struct JSONItem: Decodable {
 struct JSONEarlierValue: Decodable {
     let modified: Int64
     let replaced: Int64
-    /// The group that the item was in; nil for its own.
+    /// The group that the item was in; nil for the item's own group.
     let group: String?
     let attributes: Attributes
     let secret: [UInt8]
@@ -166,7 +167,7 @@ struct JSONObject {
         return try required(name)
     }
 
-    /// Returns the members that have other names.
+    /// Returns the members whose names are not among the given ones.
     func others(than names: Set<String>) throws -> [String: JSONValue] {
         var others: [String: JSONValue] = [:]
         for key in container.allKeys where !names.contains(key.stringValue) {

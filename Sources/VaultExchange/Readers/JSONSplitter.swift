@@ -3,8 +3,8 @@ import VaultFmt
 import VaultLocal
 
 /// Splits a JSON object while reading it: into its members, and into the elements of its member `items` one by one. A
-/// text of any length therefore needs only as much memory as its largest item. It parses only nesting and strings;
-/// Foundation decodes each piece.
+/// text of any length therefore needs only as much memory as its largest item. The splitter parses only nesting and
+/// strings; Foundation decodes each piece.
 package struct JSONSplitter: ~Copyable {
     package enum Piece: Equatable {
         /// A member of the object, with its name.
@@ -34,7 +34,8 @@ package struct JSONSplitter: ~Copyable {
     private(set) var offset: UInt64 = 0
     /// The number of members in the piece, including those of nested objects.
     private(set) var members = 0
-    /// The number of commas in the piece outside strings. Together with `members`, it gives the number of values.
+    /// The number of commas in the piece outside strings. Together with `members`, this number gives the number of
+    /// values.
     private var commas = 0
     /// True if the member `items` was found.
     private(set) var hasItems = false
@@ -83,7 +84,8 @@ package struct JSONSplitter: ~Copyable {
         }
     }
 
-    /// Throws an error if the piece has so many small values that it would take many times its size in memory.
+    /// Throws an error if the piece has so many small values that decoding it would require many times its size in
+    /// memory.
     borrowing func requireSparse() throws {
         guard members + commas > Self.mostValues + piece.count / Self.bytesPerValue else { return }
         throw ExchangeError(
@@ -176,7 +178,7 @@ extension JSONSplitter {
         try advance()
     }
 
-    /// Consumes the closing bracket if it comes next; otherwise consumes the comma required before every element but
+    /// Consumes the closing bracket if it comes next; otherwise consumes the comma required before every element except
     /// the first.
     private mutating func takeClosing(_ bracket: Unicode.Scalar, isFirst: Bool) throws -> Bool {
         if try skipSpace() == UInt8(ascii: bracket) {

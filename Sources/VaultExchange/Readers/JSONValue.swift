@@ -11,10 +11,10 @@ indirect enum JSONValue: Decodable {
 
     /// A part of a value that is neither an array nor an object.
     struct Leaf: Equatable {
-        /// The names of the members that lead to it, joined by dots.
+        /// The names of the members that lead to the part, joined by dots.
         let name: String
         let text: String
-        /// True if the program that wrote it marks it as hidden.
+        /// True if the program that wrote the part marks it as hidden.
         var isHidden = false
     }
 
@@ -41,10 +41,10 @@ indirect enum JSONValue: Decodable {
         do { return String(try value.decode(Double.self)) } catch { return nil }
     }
 
-    /// The maximum number of apparent parts of a text: each part takes a hundred times the memory of its bytes.
+    /// The maximum number of apparent parts in a text: each part takes a hundred times the memory of its bytes.
     private static let mostParts = 100_000
 
-    /// Parses a text; returns nil if it is not JSON, or has too many parts.
+    /// Parses a text; returns nil if the text is not JSON or has too many parts.
     init?(_ text: borrowing Secret) {
         let parsed = text.withUnsafeBytes { bytes -> JSONValue? in
             let parts = bytes.count { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "[") }

@@ -7,7 +7,7 @@ struct KDBXConversion {
     private let binaries: KDBXBinaries
     private let attachments = Attachments()
 
-    /// The attachments that have been copied so far, because the earlier states share most of them.
+    /// The attachments copied so far, which are kept because earlier states share most of them.
     private final class Attachments {
         var copied: [KDBXBinaries.Place: SharedSecret] = [:]
     }

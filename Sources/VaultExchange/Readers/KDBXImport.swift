@@ -48,7 +48,7 @@ struct KDBXImport: ~Copyable, EntrySource {
 
 /// Creates entries from the contents of a KDBX file.
 ///
-/// Entries that refer to fields of other entries are set aside until the end; then the file is read again to find those
+/// Entries that refer to fields of other entries are set aside until the end; the file is then read again to find those
 /// fields. The whole uncompressed file is therefore never in memory.
 enum KDBXReading {
     static func read(
@@ -183,8 +183,8 @@ private final class WaitingEntries {
         }
     }
 
-    /// Returns the value that a reference points to, following further references, or nil if it is not found or refers
-    /// to itself.
+    /// Returns the value that a reference points to, following further references, or nil if the value is not found or
+    /// the reference leads back to itself.
     private func target(_ reference: KDBXReference) -> SharedSecret? {
         if let known = resolved[reference] { return known }
         guard let target = targets[reference], beingResolved.count < Self.longestChain,
@@ -307,7 +307,7 @@ struct KDBXReference: Hashable {
         return entry.strings.filter { !standard.contains($0.name) }.compactMap(\.value.text)
     }
 
-    /// Returns the wanted value from the entry it refers to.
+    /// Returns the wanted value from the entry to which the reference points.
     func value(in entry: KDBXEntry) -> SharedSecret {
         guard let name = Self.field(wanted) else {
             return SharedSecret(text: Hex.encode(entry.uuid).uppercased())

@@ -2,10 +2,10 @@ import SwiftASN1
 import VaultFmt
 import VaultLocal
 
-/// A private key in OpenSSH's format (PROTOCOL.key in its sources), converted to the form that other programs read:
-/// PKCS #1 for RSA, SEC 1 for ECDSA, PKCS #8 for Ed25519.
+/// A private key in OpenSSH's format (PROTOCOL.key in OpenSSH's sources), converted to the form that other programs
+/// read: PKCS #1 for RSA, SEC 1 for ECDSA, PKCS #8 for Ed25519.
 final class OpenSSHKey {
-    /// The label of its block.
+    /// The label of the key's PEM block.
     static let label = "OPENSSH PRIVATE KEY"
 
     /// The key's comment, as in `authorized_keys`.
@@ -22,7 +22,7 @@ final class OpenSSHKey {
     /// The key as a PEM document. swift-asn1 keeps it in memory that is not wiped.
     func document() -> PEMDocument { PEMDocument(type: type, derBytes: der.withBytes { Array($0) }) }
 
-    /// Reads a block; `opener` decrypts it first if it is encrypted.
+    /// Reads a block; `opener` decrypts the block first if it is encrypted.
     static func read(_ block: borrowing PEMBlock, _ opener: OpenSSHOpener) throws -> OpenSSHKey {
         if let key = try unencrypted(block, opener) { return key }
         let decrypted = try opener.decrypted(block.text, block.place)

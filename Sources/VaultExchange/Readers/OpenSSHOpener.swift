@@ -3,7 +3,7 @@ import VaultLocal
 
 /// Decrypts the OpenSSH private keys of a source.
 struct OpenSSHOpener {
-    /// The name of the source in messages.
+    /// The source's name in messages.
     let name: String
     let access: SourceAccess
 

@@ -5,9 +5,9 @@ import VaultFmt
 struct PEMBlock: ~Copyable {
     /// "CERTIFICATE", "RSA PRIVATE KEY" and so on.
     let label: String
-    /// The number of its BEGIN line.
+    /// The number of the block's BEGIN line.
     let line: Int
-    /// True if it has headers as defined in RFC 1421.
+    /// True if the block has headers as defined in RFC 1421.
     let hasHeaders: Bool
     /// The cipher named by the header `DEK-Info`, which old versions of OpenSSL write into encrypted keys.
     let cipher: String?
@@ -16,7 +16,7 @@ struct PEMBlock: ~Copyable {
 
     var place: String { "line \(line)" }
 
-    /// Returns the decoded contents in wiped memory, or nil if they are not Base64.
+    /// Returns the decoded contents, in memory that is wiped after use, or nil if they are not Base64.
     borrowing func decoded() -> Secret? {
         text.withUnsafeBytes { bytes in
             var body = SecretBuffer(capacity: bytes.count)

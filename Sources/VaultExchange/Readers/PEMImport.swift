@@ -43,7 +43,7 @@ private struct PEMContents {
     private(set) var certificates: [CertificateBlock] = []
     private(set) var keys: [KeyBlock] = []
     var losses: [Omission] = []
-    /// Opens encrypted keys of OpenSSH.
+    /// Opens encrypted OpenSSH keys.
     private let opener: OpenSSHOpener
     /// The line on which each encoding first occurs. Encodings are identified by their hashes, because some are private
     /// keys.
@@ -69,7 +69,7 @@ private struct PEMContents {
                 "a key in the format \(TerminalText.quoted(label)) cannot be read; convert it to PKCS #8 first, for example with openssl"
             )
         case let label:
-            // Curve parameters are an example; a key that needs them also contains them.
+            // Curve parameters are an example: a key that needs such parameters also contains them.
             losses.append(
                 .intended(
                     "\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key",
@@ -101,7 +101,7 @@ private struct PEMContents {
     }
 }
 
-/// A certificate of the source.
+/// A certificate from the source.
 private struct CertificateBlock {
     let place: String
     let fields: CertificateFields
@@ -144,7 +144,7 @@ private struct CertificateBlock {
     }
 }
 
-/// A private key of the source.
+/// A private key from the source.
 private final class KeyBlock {
     let place: String
     let fields: PrivateKeyFields
@@ -177,7 +177,7 @@ private final class KeyBlock {
         }
     }
 
-    /// `label`: the name from its certificate.
+    /// `label`: the name from the key's certificate.
     func record(label: String?) throws -> ImportRecord {
         let key = try importing(place) {
             try ItemKey.key(

@@ -1,6 +1,6 @@
 package import VaultFmt
 
-/// The first private key among the PEM blocks of a text, decoded in wiped memory.
+/// The first private key in a PEM text, decoded into memory that is wiped after use.
 package struct PrivateKeyBlock: ~Copyable {
     /// "PRIVATE KEY", "OPENSSH PRIVATE KEY" and so on.
     package let label: String

@@ -21,7 +21,7 @@ struct PrivateKeyFields {
 
     let keyType: KeyType
     let sizeInBits: UInt32
-    /// The bits of the public key, which are compared with a certificate's.
+    /// The bits of the public key, which are compared with the bits of a certificate's public key.
     let publicKey: [UInt8]
 
     /// The SHA-1 of the public key's bits, as in kSecAttrApplicationLabel.
@@ -45,7 +45,7 @@ struct PrivateKeyFields {
     /// - Throws: ``TooSmall``; any other error means that the key is damaged or of another kind.
     init(_ document: PEMDocument) throws {
         do { self = try Self(Certificate.PrivateKey(pemDocument: document)) } catch {
-            // swift-certificates rejects RSA keys of less than 2048 bits, but old keys must not be lost.
+            // swift-certificates rejects RSA keys of fewer than 2048 bits, but old keys must not be lost.
             guard let bits = Self.rsaBits(document.derBytes), bits < 2048 else { throw error }
             guard bits >= Self.leastRSABits else { throw TooSmall(bits: bits) }
             self = try Self(_RSA.Signing.PrivateKey(unsafeDERRepresentation: document.derBytes))
@@ -72,7 +72,7 @@ struct PrivateKeyFields {
             sizeInBits = try Self.modulusBits(publicKey)
         case ASN1ObjectIdentifier.AlgorithmIdentifier.idEcPublicKey:
             keyType = .ellipticCurve
-            // An uncompressed point is 04 followed by two coordinates; those of P-521 have 66 bytes.
+            // An uncompressed point is 04 followed by two coordinates; the coordinates of P-521 have 66 bytes.
             let coordinate = UInt32(clamping: publicKey.count / 2)
             sizeInBits = coordinate == 66 ? 521 : coordinate * 8
         case Self.ed25519:
@@ -113,7 +113,7 @@ struct PrivateKeyFields {
         return UInt32(clamping: significant.count * 8 - first.leadingZeroBitCount)
     }
 
-    /// Returns the size of an RSA key in PKCS #1 or PKCS #8, or nil if it is not one.
+    /// Returns the size of an RSA key in PKCS #1 or PKCS #8, or nil if the key is not an RSA key.
     private static func rsaBits(_ der: [UInt8], isInner: Bool = false) -> UInt32? {
         do {
             return try DER.sequence(try DER.parse(der), identifier: .sequence) { nodes in

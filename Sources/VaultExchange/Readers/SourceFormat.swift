@@ -41,7 +41,8 @@ package enum SourceFormat: String, CaseIterable {
         OpenedSource(MappedSource(try KDBXImport(contents: contents)))
     }
 
-    /// Returns the name of the encoding that a byte order mark indicates; nil if there is none, or UTF-8's.
+    /// Returns the name of the encoding that a byte order mark indicates; nil if there is no such mark, or if it is the
+    /// mark for UTF-8.
     private static func encoding(_ start: UnsafeRawBufferPointer) -> String? {
         let marks: [([UInt8], String)] = [
             ([0xFF, 0xFE, 0, 0], "UTF-32"), ([0, 0, 0xFE, 0xFF], "UTF-32"), ([0xFF, 0xFE], "UTF-16"),
@@ -115,7 +116,7 @@ package final class OpenedSource: ImportSource {
     }
 
     package func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission] {
-        // The vault was opened after the source, and that also used memory.
+        // The vault was opened after the source, which also used memory.
         try SourceMemory.require(SourceMemory.base, for: "the source")
         return try body(take)
     }

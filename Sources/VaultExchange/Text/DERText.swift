@@ -1,6 +1,6 @@
 import VaultFmt
 
-/// Encodes private keys in DER, given their numbers, in wiped memory.
+/// Encodes private keys in DER, given their numbers, in memory that is wiped after use.
 enum DERText {
     /// The supported curves.
     enum Curve: String {
@@ -113,7 +113,7 @@ enum DERText {
         var divisor = Secret(copying: odd)
         divisor.withUnsafeMutableBytes { $0[$0.count - 1] &-= 1 }
         let size = odd.count
-        // One extra byte for the carry of a shift.
+        // One extra byte is needed for the carry of a shift.
         var rest = Secret(count: size + 1)
         divisor.withUnsafeBytes { divisor in
             rest.withUnsafeMutableBytes { rest in
@@ -136,7 +136,7 @@ enum DERText {
         }
     }
 
-    /// Returns whether a number is at least as large as another that has one byte less.
+    /// Returns whether a number is at least as large as another number that has one byte fewer.
     private static func isAtLeast(_ number: UnsafeMutableRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         guard number[0] == 0 else { return true }
         for index in other.indices where number[index + 1] != other[index] {

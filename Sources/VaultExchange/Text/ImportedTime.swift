@@ -10,7 +10,7 @@ package enum ImportedTime {
     /// Parses a time such as "2026-01-31T23:59:59.123Z", with or without a fraction, with any offset.
     package static func milliseconds(rfc3339 text: String) -> Int64? {
         // Foundation parses February 30 as March 1, and uses the Julian calendar before October 1582, which shifts the
-        // times that some programs use for "never". Therefore it only parses the time of day.
+        // times that some programs use for "never". Therefore, Foundation parses only the time of day.
         guard let day = CivilDay.number(text.prefix(10)) else { return nil }
         let timeOfDay = "1970-01-01\(text.dropFirst(10))"
         let whole = Date.ISO8601FormatStyle()

@@ -4,8 +4,8 @@ import VaultLocal
 /// Writes JSON (RFC 8259) piece by piece, indented by two spaces, into an `Output`: the output is not collected in
 /// memory, so a listing can have any length, and a value can be secret.
 ///
-/// Control characters, invisible characters and those that change the text direction are written as `\uXXXX`, which is
-/// exact for every reader and harmless on a terminal.
+/// Control characters, invisible characters and characters that change the text direction are written as `\uXXXX`,
+/// which is exact for every reader and harmless on a terminal.
 package struct JSONWriter: ~Copyable {
     private let output: Output
     private var depth = 0

@@ -1,8 +1,8 @@
 import Crypto
 package import VaultFmt
 
-/// Private keys in OpenSSH's own form (PROTOCOL.key in its sources), unencrypted. OpenSSH before 9.6 reads Ed25519 keys
-/// only in this form; it reads RSA and ECDSA keys in PEM.
+/// Private keys in OpenSSH's own form (PROTOCOL.key in OpenSSH's sources), unencrypted. OpenSSH before 9.6 reads
+/// Ed25519 keys only in this form; it reads RSA and ECDSA keys in PEM.
 package enum OpenSSHText {
     /// The bytes of a PKCS #8 structure (RFC 8410) before the 32 bytes of an Ed25519 seed.
     private static let beforeSeed: [UInt8] = [
@@ -48,7 +48,7 @@ package enum OpenSSHText {
 
     private static func privatePart(_ seed: borrowing Secret, _ publicKey: [UInt8], comment: String) -> Secret {
         var out = SecretBuffer(capacity: 256)
-        // OpenSSH compares these two to find out whether a passphrase was right.
+        // OpenSSH compares these two numbers to determine whether a passphrase was correct.
         for _ in 0..<2 { append(number: 0x7661_756C, to: &out) }
         append(type, to: &out)
         append(Secret(copying: publicKey), to: &out)

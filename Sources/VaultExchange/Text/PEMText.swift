@@ -28,7 +28,7 @@ package enum PEMText {
         }
     }
 
-    /// Returns a block with this label.
+    /// Returns a block with the given label.
     package static func block(_ label: String, _ der: UnsafeRawBufferPointer) -> Secret {
         var out = SecretBuffer(capacity: der.count * 3 / 2 + 128)
         out.append(contentsOf: "-----BEGIN \(label)-----\n".utf8)

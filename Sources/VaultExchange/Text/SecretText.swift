@@ -17,8 +17,8 @@ package enum SecretText {
         }
     }
 
-    /// Returns whether the bytes are text that a terminal displays without interpreting it: UTF-8 with no control
-    /// characters except tabs and line endings, and no marks that change the text direction.
+    /// Returns whether the bytes are text that a terminal displays without interpreting any of it: UTF-8 without
+    /// control characters except tabs and line endings, and without marks that change the text direction.
     package static func isPlain(_ secret: borrowing Secret) -> Bool {
         secret.withUnsafeBytes { bytes in
             var parser = Unicode.UTF8.ForwardParser()

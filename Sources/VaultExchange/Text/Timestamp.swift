@@ -1,6 +1,6 @@
 import Glibc
 
-/// Times of items: milliseconds since 1970 in the vault, RFC 3339 in UTC outside it.
+/// Items' times: in milliseconds since 1970 in the vault, and in RFC 3339 form, in UTC, outside it.
 package enum Timestamp {
     /// The number of milliseconds in a day.
     package static let day: Int64 = 86_400_000

@@ -68,9 +68,9 @@ package struct WebAddress {
             rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
     }
 
-    /// Returns whether a text contains an address with a password, such as `https://user:password@host`; with a token in
-    /// its place, such as `https://ghp_0123456789@host`; or with a parameter whose name indicates a secret value, such
-    /// as `https://host/?access_token=0123456789`.
+    /// Returns whether a text contains an address with a password, such as `https://user:password@host`; with a token
+    /// in the password's place, such as `https://ghp_0123456789@host`; or with a parameter whose name indicates a
+    /// secret value, such as `https://host/?access_token=0123456789`.
     package static func hasPassword(_ text: UnsafeRawBufferPointer, isAddress: Bool = false) -> Bool {
         let mark = Array("://".utf8)
         var index = 0
@@ -132,7 +132,7 @@ package struct WebAddress {
         }
     }
 
-    /// Names of parameters with secret values, in addition to those that indicate one in any field.
+    /// Names of parameters with secret values, in addition to the names that indicate a secret value in any field.
     private static let secretParameters: Set<String> = [
         "key", "auth", "authorization", "credential", "credentials", "sig", "signature", "sid", "session", "sessionid",
         "ticket", "jwt", "code",

@@ -19,8 +19,8 @@ package struct CSVExport {
 
     private let output: Output
     private let vault: Vault
-    /// For each attribute that the list omits, the number of items that have it, and the number of omitted earlier
-    /// values.
+    /// For each attribute that the list omits, the number of items that have the attribute; also the number of omitted
+    /// earlier values.
     private var leftOut: [String: Int] = [:]
     private var earlierValues = 0
 
@@ -69,7 +69,8 @@ package struct CSVExport {
         try output.write("\r\n")
     }
 
-    /// Returns an attribute's text of any length; nil if the item does not have the attribute, or if it is not text.
+    /// Returns an attribute's text of any length; nil if the item does not have the attribute, or if the value is not
+    /// text.
     private func text(_ name: String, of item: Item) throws -> String? {
         guard let attribute = item.attributes.attribute(name), !attribute.isRead else {
             return item.attributes.string(name)
@@ -78,7 +79,7 @@ package struct CSVExport {
         return SharedSecret(value).text
     }
 
-    /// The attributes that have a column. An attribute with addresses has one for the first address.
+    /// The attributes that have a column. An attribute with addresses has a column for the first address.
     private static let included: Set<String> = [
         AttributeName.label, AttributeName.kind, AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword,
     ]
@@ -95,7 +96,7 @@ package struct CSVExport {
         }
     }
 
-    /// The parts of the items that the list lacks, in one line; nil if it has everything.
+    /// The parts of the items that the list lacks, in one line; nil if the list lacks nothing.
     package var omission: String? {
         var parts: [String] = []
         let names = leftOut.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
@@ -142,7 +143,7 @@ package struct CSVExport {
         try value.withUTF8 { utf8 in try write(field: UnsafeRawBufferPointer(utf8)) }
     }
 
-    /// Writes a field, quoted if it would otherwise be misread. Readers that trim spaces leave quoted fields alone.
+    /// Writes a field, in quotes if it would otherwise be misread. Readers that trim spaces leave quoted fields alone.
     private func write(field bytes: UnsafeRawBufferPointer) throws {
         let quote = UInt8(ascii: "\"")
         let isPlain = bytes.allSatisfy { (0x21..<0x7F).contains($0) && $0 != quote && $0 != UInt8(ascii: ",") }

@@ -6,20 +6,21 @@ package import VaultFmt
 package struct EarlierState {
     /// The time at which the state began, if it is known, in milliseconds since 1970.
     package let modified: Int64
-    /// The time at which one of its values was replaced.
+    /// The time at which one of the state's values was replaced.
     package let replaced: Int64
     package let secret: SharedSecret
     /// All attributes at that time, with their values.
     package let attributes: Attributes
-    /// The access group that contained the item at that time. If the values were set in several groups, it is one of
-    /// these.
+    /// The access group that contained the item at that time. If the values were set in several groups, this is one of
+    /// those groups.
     package let group: String
 
     /// Returns the states of an item that can be derived from its earlier values, oldest first.
     ///
-    /// Each field has its own earlier values, but other programs store versions of whole entries. A state has the value
-    /// that each field had until then; an import recognizes equal values. Values of one field that were replaced at the
-    /// same time each end a state. A value from a merge that the user has not settled yet comes last.
+    /// Each field has its own earlier values, but other programs store versions of whole entries. A state contains the
+    /// value that each field had until the state ended; an import recognizes equal values. Values of one field that
+    /// were replaced at the same time each end a state. A value from a merge that the user has not settled yet comes
+    /// last.
     ///
     /// - `refused`: Called with each value that can be opened only on another device.
     package static func all(
@@ -137,7 +138,7 @@ package struct EarlierState {
         return Attribute(attribute.name, secret: bytes, flags: attribute.flags)
     }
 
-    /// Returns the values of each sealed attribute of an item.
+    /// Returns the values of each of an item's sealed attributes.
     private static func sealed(
         of item: Item, _ values: [Past], in vault: Vault
     ) throws -> [Field<Attribute>] {

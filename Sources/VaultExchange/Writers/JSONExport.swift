@@ -78,7 +78,7 @@ package struct JSONExport {
 }
 
 extension JSONWriter {
-    /// Writes the member `attributes`, with flags for attributes whose flags are not the default ones.
+    /// Writes the member `attributes`, with flags for the attributes whose flags differ from the default.
     fileprivate mutating func flagged(
         _ attributes: Attributes, _ read: @escaping (String) throws(VaultError) -> Secret?
     ) throws {

@@ -6,7 +6,7 @@ import VaultLocal
 package struct KDBXExport: ~Copyable {
     private let vault: Vault
     private let writer: KDBXWriter
-    /// The items, grouped by the path of their folder, each with the number of its first attachment.
+    /// The items, grouped by folder path, each with the number of its first attachment.
     private var folders: [String: [(key: ItemKey, firstBinary: Int)]] = [:]
     private var uuids: Set<[UInt8]> = []
     /// Earlier values that can be opened only on another device.
@@ -98,7 +98,7 @@ package struct KDBXExport: ~Copyable {
         try writer.write(last.entry, history: states.map(\.entry))
     }
 
-    /// Returns the identifier that the entry had in its source, or the item's own.
+    /// Returns the identifier that the entry had in its source or, failing that, the item's own identifier.
     private mutating func uuid(of item: Item) -> [UInt8] {
         let text = item.attributes.string(AttributeName.origin) ?? ""
         let origin = text.hasPrefix("keepass:") ? ItemID(hex: String(text.dropFirst(8))) : nil
@@ -111,13 +111,13 @@ package struct KDBXExport: ~Copyable {
         return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
-    /// Returns an identifier that is always the same for the same folder of the same vault.
+    /// Returns an identifier that is always the same for the same folder in the same vault.
     private func uuid(group path: [String]) -> [UInt8] {
         let text = vault.id.description + "\n" + FolderPath.text(path)
         return Array(ForeignHash.sha256(Secret(text: text)).withUnsafeBytes { Array($0) }.prefix(16))
     }
 
-    /// Returns the states of an item, oldest first and the current one last.
+    /// Returns the states of an item, oldest first, with the current state last.
     private func states(
         of opened: borrowing OpenedItem, refused: (EarlierValue) -> Void
     ) throws -> [KDBXItemState] {
@@ -207,7 +207,7 @@ struct KDBXItemState {
         note(key, accessibility, replaced, group)
     }
 
-    /// Records the data that is needed to restore the item in the entry's custom data.
+    /// Records in the entry's custom data what is needed to restore the item.
     private mutating func note(
         _ key: ItemKey, _ accessibility: Accessibility, _ replaced: Int64?, _ group: String?
     ) {
@@ -266,7 +266,7 @@ struct KDBXItemState {
             entry.tags = tags
             return .tags
         case AttributeName.folder:
-            // Earlier states belong to the same group as the current one.
+            // Earlier states belong to the same group as the current state.
             guard isPresent, Self.isFolder(text) else { return nil }
             return .folder
         case AttributeName.expires:

@@ -4,8 +4,7 @@ package import VaultFmt
 /// Writes certificates, keys and identities as PEM. The format is lossy: labels and other attributes are not included.
 package struct PEMExport {
     private let output: Output
-    /// The hashes of the blocks written so far, because the certificate and key of an identity may also be separate
-    /// items.
+    /// The hashes of the blocks written so far, because an identity's certificate and key may also be separate items.
     private var written: Set<SHA256Digest> = []
     /// The number of items that cannot be written as PEM.
     package private(set) var withoutForm = 0
@@ -30,7 +29,7 @@ package struct PEMExport {
         }
     }
 
-    /// Returns the end of a block: the start of the line that begins the next one.
+    /// Returns the end of a block: the start of the line that begins the next block.
     private static func endOfBlock(_ text: Slice<UnsafeRawBufferPointer>) -> Int {
         text.dropFirst().firstRange(of: Array("-----BEGIN ".utf8))?.lowerBound ?? text.endIndex
     }

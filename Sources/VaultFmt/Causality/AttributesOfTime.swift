@@ -2,8 +2,8 @@ internal import VaultBytes
 
 // The attributes that are stored with a secret: the unsealed attributes that the item had at the same time.
 extension ItemState {
-    /// Sets the attributes of each secret that no change has replaced to those of the greatest sibling that has the
-    /// secret. They do not depend on the values that merges have shown in the meantime.
+    /// Sets the attributes stored with each secret that no change has replaced to those of the greatest sibling that
+    /// has the secret. These attributes do not depend on the values that merges have shown in the meantime.
     package mutating func setAttributesOfTime() {
         for name in values.keys where name.field == .secret && values[name]?.replaced == 0 {
             guard case .secret(let record, _) = values[name]?.content, let list = attributesOfTime(name.dot) else {

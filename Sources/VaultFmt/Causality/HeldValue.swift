@@ -11,7 +11,7 @@ extension Past.Place {
 package struct HeldValue: Equatable, Sendable {
     /// The value itself. It is boxed to keep tables of values small and moves cheap.
     package indirect enum Content: Equatable, Sendable {
-        /// A secret in an item's record, and the unsealed attributes of the same time.
+        /// A secret in an item's record, and the unsealed attributes that the item had at the same time.
         case secret(RecordRef, attributes: [PageAttribute])
         /// An attribute; `flags` includes the storage location of its value.
         case attribute(flags: AttributeFlags, AttributeValue)

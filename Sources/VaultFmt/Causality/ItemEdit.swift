@@ -4,7 +4,7 @@ package import VaultBytes
 package struct ItemEdit: Sendable {
     /// The fields that are set to a new value.
     package var written: [FieldName: HeldValue] = [:]
-    /// The fields that are settled in favour of the values that they show.
+    /// The fields that are settled in favor of the values that they show.
     package var settled: Set<FieldName> = []
     /// The attributes that are removed.
     package var dropped: Set<FieldName> = []
@@ -12,15 +12,15 @@ package struct ItemEdit: Sendable {
     package var forgotten: Set<ValueName> = []
     /// New earlier values, for example from an import; their dots belong to the commit.
     package var added: [ValueName: HeldValue] = [:]
-    /// Values to be settled again, for example after an undo; their dots belong to the commit. Values that are left to
-    /// settle stay so under their own dots.
+    /// Values to be settled again, for example after an undo; their dots belong to the commit. Values that are already
+    /// left to settle remain so under their own dots.
     package var reopened: [ValueName: HeldValue] = [:]
-    /// Fields that are rewritten with the value that they show. The dot that this value had does not become an earlier
-    /// value: it has the same bytes. The rewrite gives the value a dot greater than those of the added values, which are
-    /// older, or one that another copy has not seen.
+    /// Fields that are rewritten with the value that they show. The value's previous dot does not become an earlier
+    /// value, because the bytes are the same. The rewrite gives the value a dot that is greater than the dots of the
+    /// added values, which are older, or a dot that another copy has not seen.
     package var renewed: Set<FieldName> = []
-    /// The times of creation and change given by the caller; nil to keep the known creation time or use the time of the
-    /// change.
+    /// The times of creation and change given by the caller; nil to keep the known creation time or to use the time of
+    /// the change.
     package var created: Int64?
     package var modified: Int64?
 
@@ -40,11 +40,11 @@ package struct EditedItem: Sendable {
 }
 
 extension ItemState {
-    /// Replaces all siblings with one, whose dot is that of the change (M-3 to M-7).
+    /// Replaces all siblings with one, which has the change's dot (M-3 to M-7).
     ///
-    /// `time`: the time of the change, for values that it replaces. `view`: the item's values before the change, with
-    /// the limit of this vault. `classOf`: classifies a value by its bytes; called only for values that must be
-    /// compared.
+    /// `time`: the time of the change, for values that the change replaces. `view`: the item's values before the
+    /// change, with the limit of this vault. `classOf`: classifies a value by its bytes; called only for values that
+    /// must be compared.
     package func changed<Failure: Error>(
         _ edit: ItemEdit, dot: Dot, time: Int64, _ view: ItemView, limit: Int,
         _ classOf: (ValueName) throws(Failure) -> ValueClass

@@ -1,11 +1,12 @@
 package import VaultBytes
 
 extension ItemState {
-    /// Merges two states of one item (M-19, M-20); nil if nothing of it remains. The result does not depend on which
-    /// side is the left one. The merge does not change contents or create dots. Values forgotten on either side must be
-    /// passed to `forget`, before or after.
+    /// Merges two states of one item (M-19, M-20); returns nil if nothing of the item remains. The result does not
+    /// depend on the order of the sides. The merge does not change contents or create dots. Values forgotten on either
+    /// side must be passed to `forget`, before or after the merge.
     ///
-    /// `hasLeft`, `hasRight`: return true if that state includes a dot and the dot's id is not split (M-33).
+    /// `hasLeft`, `hasRight`: return true if the state on that side includes a dot and the dot's id is not split
+    /// (M-33).
     package static func merged(
         _ left: ItemState?, _ right: ItemState?, hasLeft: (Dot) -> Bool, hasRight: (Dot) -> Bool
     ) -> ItemState? {
@@ -19,7 +20,7 @@ extension ItemState {
         return result
     }
 
-    /// Adds the parts of one side that remain: those that the other side also has or has not seen.
+    /// Adds the parts of one side that remain: those that the other side also has, and those that it has not seen.
     private mutating func take(_ mine: ItemState?, beside other: ItemState?, _ hasSeen: (Dot) -> Bool) {
         guard let mine else { return }
         for (dot, sibling) in mine.siblings where other?.siblings[dot] != nil || !hasSeen(dot) {
@@ -36,8 +37,8 @@ extension HeldValue {
         left.merging(right) { $0.isPreferred(to: $1) ? $0 : $1 }
     }
 
-    /// Returns whether this copy of a value is preferred to another one. Records are compared last: they do not belong
-    /// to the contents of a vault.
+    /// Returns whether this copy of a value is preferred to another one. Records are compared last: they are not part
+    /// of a vault's contents.
     private func isPreferred(to other: HeldValue) -> Bool {
         // A copy in which the value is forgotten does not have its bytes.
         if isForgotten != other.isForgotten { return isForgotten }

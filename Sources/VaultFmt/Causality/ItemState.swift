@@ -86,7 +86,7 @@ package struct ItemState: Sendable {
 }
 
 extension ItemState: Equatable {
-    /// Compares the data that a merge compares, which does not include the storage location of values.
+    /// Compares the data that matters to a merge, which does not include the storage location of values.
     package static func == (left: ItemState, right: ItemState) -> Bool {
         left.siblings == right.siblings && left.open == right.open
     }

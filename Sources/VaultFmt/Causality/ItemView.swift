@@ -3,7 +3,7 @@ package import VaultBytes
 /// The values that the fields of an item show. They depend on the siblings, the open values and the forgotten values,
 /// but not on a vector, so the order of merges does not matter (specification, section 8.2).
 package struct ShownItem: Equatable, Sendable {
-    /// The dot of each shown value; the key and the place are always present.
+    /// The dot of the value that each field shows; the key and the place are always present.
     package let fields: [FieldName: Dot]
     /// The sibling whose record is the item's record, if the shown place has a device (M-13).
     package let wholeSibling: Dot?
@@ -16,14 +16,14 @@ package struct ItemView: Equatable, Sendable {
     package let shown: ShownItem
     /// The values that are left to settle, in ascending order (M-14).
     package let marks: [ValueName]
-    /// The earlier values that a change keeps, including equal ones under several dots.
+    /// The earlier values that a change keeps, including equal values under different dots.
     package let kept: Set<ValueName>
     /// The earlier values to list, in ascending order, with equal ones listed once (M-15).
     package let earlier: [ValueName]
 }
 
 extension ItemState {
-    /// Returns the shown value of each field (M-9 to M-13).
+    /// Returns the value that each field shows (M-9 to M-13).
     package func shown() -> ShownItem {
         let forgotten = forgotten
         if siblings.count == 1, forgotten.isEmpty, let (dot, sibling) = siblings.first {
@@ -35,9 +35,9 @@ extension ItemState {
 
     func isBound(_ sibling: Sibling) -> Bool { place(of: sibling)?.isDeviceBound ?? false }
 
-    /// Returns the item's shown values, its values to settle, and its earlier values.
+    /// Returns the values that the item shows, its values to settle, and its earlier values.
     ///
-    /// `limit`: the number of different earlier values that each field keeps.
+    /// `limit`: the maximum number of different earlier values that each field keeps.
     /// `classOf`: classifies a value by its bytes; called only for values that must be compared.
     package func view<Failure: Error>(
         limit: Int, _ classOf: (ValueName) throws(Failure) -> ValueClass
@@ -70,7 +70,7 @@ extension ItemState {
         return all
     }
 
-    /// Removes values that are shown or left to settle, and all but the newest of equal values.
+    /// Removes values that are shown or left to settle and, of equal values, all but the newest.
     private func listed<Failure: Error>(
         _ kept: Set<ValueName>, _ marks: [ValueName], _ shown: ShownItem, _ classes: inout ValueClasses,
         _ classOf: (ValueName) throws(Failure) -> ValueClass
@@ -89,7 +89,7 @@ extension ItemState {
     }
 }
 
-/// Chooses the shown values of an item with several siblings, or with forgotten values.
+/// Chooses which values to show for an item that has several siblings or forgotten values.
 private struct Showing {
     private let item: ItemState
     private let forgotten: Set<ValueName>
@@ -137,7 +137,7 @@ private struct Showing {
         dots.filter { item.open.contains(ValueName(field, $0)) }.max() ?? dots.max()
     }
 
-    /// The dot of a sibling's value unless it is absent or forgotten.
+    /// The dot of a sibling's value, unless the value is absent or forgotten.
     private func known(_ field: FieldName, _ sibling: Sibling) -> Dot? {
         sibling.fields[field].flatMap { forgotten.contains(ValueName(field, $0)) ? nil : $0 }
     }

@@ -8,10 +8,11 @@ package struct TakenItem: Sendable {
 }
 
 extension ItemState {
-    /// Imports values of a branch under an old key into an item (M-27, M-29); nil if there are no values to import.
+    /// Imports values of a branch under an old key into an item (M-27, M-29); returns nil if there are no values to
+    /// import.
     ///
-    /// Shown values do not change. If only the branch has the item, it is created with its key and place, and all other
-    /// values are left to settle.
+    /// Shown values do not change. If only the branch has the item, the item is created with its key and place, and all
+    /// other values are left to settle.
     ///
     /// `shown`: the values that the branch shows. `forgotten`: the values of the item that are forgotten here.
     /// `isKnown`: whether a dot of the branch is known here (M-28).
@@ -55,7 +56,7 @@ extension ItemState {
         return new
     }
 
-    /// An item with only the key and the place of the branch's.
+    /// An item with only the key and the place of the branch's item.
     private static func bare(_ branch: ItemState, _ shown: ShownItem, _ dot: Dot) -> ItemState {
         var values: [ValueName: HeldValue] = [:]
         for field in [FieldName.key, .place] {

@@ -1,8 +1,8 @@
 package import VaultBytes
 
-/// A field of an item: the unit that a change sets (specification, section 8.1).
+/// A field of an item: the smallest part that a change can set (specification, section 8.1).
 ///
-/// Fields are ordered as in a past frame: the secret, attributes by the bytes of their names, the key, the place.
+/// Fields are sorted as in a past frame: the secret, attributes by the bytes of their names, the key, the place.
 package enum FieldName: Hashable, Sendable {
     case secret
     /// An attribute, identified by the bytes of its name because Swift compares canonically equivalent strings as

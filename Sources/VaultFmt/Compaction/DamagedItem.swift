@@ -35,7 +35,7 @@ enum DamagedPart {
 }
 
 extension VaultError {
-    /// Returns the error with the affected item and a remedy added if damage is the cause; otherwise returns it
+    /// Returns the error, with the affected item and a remedy added if damage is the cause; any other error is returned
     /// unchanged.
     func naming(_ part: DamagedPart, of key: ItemKey) -> VaultError {
         switch code {

@@ -12,13 +12,14 @@ enum Rebuild {
     struct Plan: ~Copyable {
         var replacement: Store.Replacement
         var keyring: Keyring
-        /// The compartments to which records in replaced compartments move, by the number of the replaced compartment.
+        /// The compartments to which records in replaced compartments move, keyed by the number of the replaced
+        /// compartment.
         var targets: [UInt64: RecordTarget] = [:]
         /// True if the vault key is replaced, and with it the locator key.
         var hasNewLocator = false
         /// The contents to write, if they differ from the newest state.
         var content: Content?
-        /// The hand-overs of the result; those of the newest state if nil.
+        /// The hand-overs of the result; if nil, those of the newest state.
         var handOvers: [ProvenHandOver]?
         /// The hand-over to make, if any.
         var handsOver: NewHandOver?
@@ -49,8 +50,7 @@ enum Rebuild {
         }
     }
 
-    /// A tree that a transaction has appended but not committed, with the counts of its commit, the keyring that it
-    /// refers to, and its vector.
+    /// A tree that a transaction has appended but not committed, with the commit's counts, keyring and vector.
     struct Content {
         let root: Commit.Root?
         let items: UInt64
@@ -106,7 +106,7 @@ enum Rebuild {
 
     private static let ownersOnly = VaultError(.notPermitted, "only an owner can do this")
 
-    /// The keys that only owners have: those of locators and of pasts.
+    /// The keys that only owners have: the locator key and the past key.
     private static func keys(
         _ keys: borrowing VaultKeys
     ) throws(VaultError) -> (locator: SecretBox, past: SecretBox) {
@@ -122,7 +122,7 @@ enum Rebuild {
     ///   - core: The vault, locked for writing.
     ///   - next: The vector of the new state. If there are no changes, it has no own row.
     ///   - progress: Called from time to time with the number of items done and the total.
-    /// - Throws: An error of the file, or of an item in it.
+    /// - Throws: An error in reading or writing the file, or an error in one of its items.
     static func run(
         _ plan: consuming Plan, _ core: VaultCore, _ next: NextVector, progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(VaultError) {
@@ -171,7 +171,7 @@ enum Rebuild {
     ) throws(VaultError) -> UInt64 {
         var bytes: UInt64 = 0
         var all: [(handOver: HandOver, vector: Vector)] = []
-        // Vectors are written only for hand-overs for which the keyring has room.
+        // A hand-over's vector is written only if the keyring has room for the hand-over.
         let room = Format.Limit.handOvers - (new == nil ? 0 : 1)
         for one in Keyring.newest(known.map { ($0.handOver, $0.vector) }, room) {
             var handOver = one.handOver
@@ -190,7 +190,8 @@ enum Rebuild {
 }
 
 extension Keyring {
-    /// Lists hand-overs, in the order of the format. If there are more than 16, those with the greatest clocks are kept.
+    /// Lists hand-overs, in the order of the format. If there are more than 16, only those with the greatest clocks are
+    /// kept.
     mutating func setHandOvers(_ all: [(handOver: HandOver, vector: Vector)]) {
         handOvers = Self.newest(all, Format.Limit.handOvers).map(\.handOver)
     }
@@ -323,7 +324,7 @@ private struct RebuiltTree: ~Copyable {
 
     var bytes: UInt64 { builder.bytes }
 
-    /// Appends entries, with the new places of the records of items.
+    /// Appends entries with the new places of the items' records.
     mutating func append(_ batch: (entries: [LeafEntry], moved: [RecordRef])) throws(VaultError) {
         var next = 0
         // Iterate by index: an iterator would copy each entry.

@@ -3,7 +3,7 @@ internal import VaultBytes
 /// An item that is being rewritten: its records without duplicates, and its past.
 struct LiveItem: Sendable {
     let decoded: ItemCodec.Decoded
-    /// The records of its large attributes, followed by those of its past; most items have neither.
+    /// The records of the item's large attributes, followed by those of its past; most items have neither.
     let others: [RecordRef]
     let past: Past?
 
@@ -28,7 +28,7 @@ struct LiveItem: Sendable {
     /// The places of all records, starting with the item's own.
     var places: [RecordRef] { own.map { [$0] + others } ?? others }
 
-    /// The records that its past refers to, in the order in which the frame lists them, as indices into `places`.
+    /// The records that the item's past refers to, in the order in which the past lists them, as indices into `places`.
     var pastPlaces: [Int] {
         guard let past else { return [] }
         let positions = Dictionary(places.enumerated().map { ($1, $0) }) { first, _ in first }
@@ -43,8 +43,8 @@ struct LeafEntry: Sendable {
     /// Nil for a forgotten value.
     let item: LiveItem?
 
-    /// Encodes the value of an item whose records have moved to `places`, which are in the same order as the item's
-    /// own. The compartment of an item without a record may also have been replaced.
+    /// Encodes the value of an item whose records have moved to `places`, which are in the same order as the item's own
+    /// places. The compartment of an item without a record may also have been replaced.
     func value(
         _ item: LiveItem, _ places: ArraySlice<RecordRef>, _ past: ObjectRef?, _ targets: [UInt64: RecordTarget]
     ) throws(VaultError) -> [UInt8] {
@@ -69,7 +69,7 @@ struct LeafEntry: Sendable {
             let attributes = try item.decoded.listed(in: page)
             PageAttributes.encode(attributes.map { $0.moved(moved) }, into: &out)
         }
-        // Their number takes one byte.
+        // The number of attributes takes one byte.
         entry.encodeEnd(into: &out, attributes: attributes.isEmpty ? 0 : Int(bytes[attributes.lowerBound]))
         return out
     }
@@ -123,8 +123,8 @@ struct RebuildReader: Sendable {
     let check: EntryCheck
     let pastKey: SecretBox
 
-    /// Calls `measure` with each item of a leaf, in the same form as `read`. Checks that do not require reading pasts
-    /// are left to `read`.
+    /// Calls `measure` with the items of a leaf that `read` would append. Checks that do not need an item's past are
+    /// left to `read`.
     func measure(_ leaf: PageRef, _ measure: (LiveItem) throws(VaultError) -> Void) throws(VaultError) {
         let page = try source.load(leaf)
         for index in 0..<page.count where !page.isForgotten(index) {
@@ -177,8 +177,8 @@ struct RebuildReader: Sendable {
 }
 
 extension PageSource {
-    /// Reads the past of an item, checked against its entry and the keyring, with the places of its records. The
-    /// reference to the frame must have been checked.
+    /// Reads an item's past, checked against the item's entry and the keyring, with the places of the past's records.
+    /// The reference to the frame must have been checked.
     func past(
         _ ref: ObjectRef, of item: ItemCodec.Decoded, _ attributes: [PageAttribute], _ check: EntryCheck,
         key: borrowing Secret

@@ -3,7 +3,7 @@ internal import VaultBytes
 /// The layout of a new file: records sorted by nonce, then pasts sorted by their items' ids.
 ///
 /// Records and pasts are numbered in the order of the items' keys. The layout uses 4 bytes for each record, plus 8 if
-/// records are resealed, and 16 while it is being computed.
+/// records are resealed, and 16 while the layout is being computed.
 struct RebuildLayout {
     private let records: RecordPlaces
     /// The first eight bytes of each record's new nonce; empty if no record is resealed.
@@ -23,14 +23,14 @@ struct RebuildLayout {
         let others: [Record]
         let past: (id: UInt64, size: Int, places: [Int])?
 
-        /// The number of its records that will be resealed.
+        /// The number of the item's records that will be resealed.
         var resealed: Int { others.reduce(own?.isResealed ?? false ? 1 : 0) { $0 + ($1.isResealed ? 1 : 0) } }
     }
 
     /// The measurements of all items, before places are assigned.
     fileprivate struct Measures {
         var lengths: [UInt32] = []
-        /// The first bytes of each record's nonce; for a record that is copied, initially its offset.
+        /// The first bytes of each record's nonce; for a record that is copied, initially the record's offset.
         var nonces: [UInt64] = []
         /// The records that will be copied.
         var copied: [UInt32] = []
@@ -128,7 +128,7 @@ extension RebuildLayout.Measures {
         nonces.append(record.isResealed ? random.next() : record.offset)
     }
 
-    /// Reads the first bytes of the nonces in file order, because sequential reads are faster. They replace the
+    /// Reads the first bytes of the nonces in file order, because sequential reads are faster. The nonces replace the
     /// records' offsets.
     fileprivate mutating func readNonces(_ file: any FileHandle) throws(VaultError) {
         nonces.withUnsafeBufferPointer { offsets in copied.sort { offsets[Int($0)] < offsets[Int($1)] } }
@@ -162,8 +162,8 @@ extension RebuildLayout.Measures {
 /// The places of records, sorted by nonce.
 ///
 /// Offsets are stored in units of 16 bytes, because every record length is a multiple of 16, and reuse the memory of
-/// the lengths. They take 8 bytes each only if 32 bits are not enough (beyond 64 GiB), or if a length differs from
-/// those that writers choose.
+/// the lengths. The offsets take 8 bytes each only if 32 bits are not enough (beyond 64 GiB), or if a length is not one
+/// of those that writers choose.
 struct RecordPlaces {
     private var units: [UInt32]
     private var offsets: [UInt64] = []

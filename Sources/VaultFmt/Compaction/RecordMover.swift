@@ -82,8 +82,8 @@ struct RecordMover {
         return moves
     }
 
-    /// Returns the new places in the order of the moves, or throws the error of the first record in the file that could
-    /// not be moved, with its item's name.
+    /// Returns the new places in the order of the moves, or throws the error for the first record in the file that
+    /// could not be moved, with the name of that record's item.
     private static func moved(
         _ results: [Result<[RecordRef], MoveFailure>], _ order: [Int], _ moves: [RecordMove], of entries: [LeafEntry]
     ) throws(VaultError) -> [RecordRef] {
@@ -154,8 +154,8 @@ private struct Reseal: Sendable {
     let number: Int
 }
 
-/// The nonces of a batch's resealed records. What the layout has not drawn is drawn at once, because each draw is a
-/// system call.
+/// The nonces of a batch's resealed records. Any bytes that the layout has not drawn are drawn all at once, because
+/// each draw is a system call.
 private struct Nonces: Sendable {
     private let words: [UInt64]
 
@@ -196,7 +196,7 @@ private struct MovingWork: Sendable {
     let newLocator: SecretBox
     let isLocatorSame: Bool
 
-    /// Writes a record whose old frame was read, and whose new nonce is given if it is resealed.
+    /// Writes a record whose old frame was read; if the record is resealed, its new nonce is given.
     func move(
         _ record: RecordMove, _ frame: inout [UInt8], _ memory: inout Secret, _ nonces: Nonces
     ) throws(VaultError) -> RecordRef {

@@ -1,7 +1,7 @@
 package import VaultBytes
 internal import VaultStore
 
-/// An attribute of an item: its name, its flags, and its value if that was read.
+/// An attribute of an item: its name, its flags and, if it was read, its value.
 ///
 /// A sealed value that was read is kept in memory that is wiped after use, unless it is requested as an array.
 public struct Attribute: Sendable, Equatable {
@@ -21,7 +21,8 @@ public struct Attribute: Sendable, Equatable {
         /// The value is not text.
         public static let binary = Flags(rawValue: AttributeFlags.binary.rawValue)
 
-        /// Returns the default flags of an attribute: `notes`, `otp` and any name that starts with `sealed:` are sealed.
+        /// Returns the default flags of an attribute: `notes`, `otp` and all names that start with `sealed:` are
+        /// sealed.
         public static func usual(for name: String) -> Flags {
             switch name {
             case "notes", "otp": .sealed
@@ -44,7 +45,7 @@ public struct Attribute: Sendable, Equatable {
 
     /// The name: 1 to 255 bytes of UTF-8.
     public let name: String
-    /// The kind of its value.
+    /// The kind of the value.
     public let flags: Flags
     package let content: Content
     /// True if the caller gave flags; if false, the attribute keeps its flags in the vault.
@@ -57,15 +58,15 @@ public struct Attribute: Sendable, Equatable {
         areFlagsStated = flags != nil
     }
 
-    /// Makes an attribute. If no flags are given, those of the item's existing attribute with this name are kept, or
-    /// the default ones are used.
+    /// Makes an attribute. If no flags are given, an existing attribute with this name keeps its flags, and a new one
+    /// gets the default flags.
     ///
     /// The value is held in ordinary memory until it is stored in a vault; for a secret value, use
     /// `init(_:secret:flags:)`.
     public init(_ name: String, _ value: [UInt8], flags: Flags? = nil) { self.init(name, .bytes(value), flags: flags) }
 
-    /// Makes an attribute whose value is kept in memory that is wiped after use. It is sealed unless other flags are
-    /// given.
+    /// Makes an attribute whose value is kept in memory that is wiped after use. The attribute is sealed unless other
+    /// flags are given.
     public init(_ name: String, secret value: consuming Secret, flags: Flags = .sealed) {
         self.init(name, .secret(SecretBox(value)), flags: flags)
     }
@@ -85,7 +86,7 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// The value; nil if it was not read. A sealed value is copied into ordinary memory; use `secret` to avoid that.
+    /// The value; nil if it was not read. A sealed value is copied into ordinary memory; use `secret` to avoid this.
     public var value: [UInt8]? {
         switch content {
         case .bytes(let value): value
@@ -94,7 +95,7 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// A copy of the value in memory that is wiped after use; nil if it was not read.
+    /// A copy of the value in memory that is wiped after use; nil if the value was not read.
     public var secret: Secret? {
         switch content {
         case .bytes(let value): Secret(bytes: value)
@@ -103,7 +104,7 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// Passes the value to a closure; returns nil if it was not read.
+    /// Passes the value to a closure; returns nil if the value was not read.
     public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
         switch content {
         case .bytes(let value): value.withUnsafeBytes { body($0) }
@@ -112,7 +113,7 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// The length of the value in bytes; nil if it was not read.
+    /// The length of the value in bytes; nil if the value was not read.
     public var size: Int? {
         switch content {
         case .bytes(let value): value.count
@@ -135,7 +136,8 @@ public struct Attribute: Sendable, Equatable {
     /// Returns a copy with different flags.
     package func with(flags: Flags) -> Attribute { Attribute(name, content, flags: flags) }
 
-    /// Compares names (bytewise), flags and values. The time to compare secret values depends only on their lengths.
+    /// Compares names (bytewise), flags and values. The time taken to compare secret values depends only on their
+    /// lengths.
     public static func == (left: Attribute, right: Attribute) -> Bool {
         left.name.utf8.elementsEqual(right.name.utf8) && left.flags == right.flags && left.hasSameValue(as: right)
     }
@@ -150,7 +152,8 @@ public struct Attribute: Sendable, Equatable {
         return isEqual == .some(.some(true))
     }
 
-    /// Returns whether both have the same value: both were read and are equal, or both refer to the same stored value.
+    /// Returns whether both attributes have the same value: both values were read and are equal, or both attributes
+    /// refer to the same stored value.
     func hasSameValue(as other: Attribute) -> Bool {
         switch (content, other.content) {
         case (.inItemRecord, .inItemRecord): true

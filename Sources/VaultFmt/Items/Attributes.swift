@@ -3,9 +3,9 @@ internal import VaultBytes
 /// An item's data other than its key and secret: attributes with unique names, sorted by name (specification, section
 /// 6.2).
 ///
-/// There are at most 64, with names of 1 to 255 bytes of UTF-8 and values of at most 16 MiB. Unsealed values of at most
-/// 256 bytes are stored in the index and are available when items are listed; other values of at most 4096 bytes are
-/// read with the secret. Larger values are read one at a time, with `Vault.attribute(_:of:)`.
+/// There are at most 64 attributes, with names of 1 to 255 bytes of UTF-8 and values of at most 16 MiB. Unsealed values
+/// of at most 256 bytes are stored in the index and are available when items are listed; other values of at most 4096
+/// bytes are read with the secret. Larger values are read one at a time, with `Vault.attribute(_:of:)`.
 public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// The attributes, sorted by the bytes of their names.
     public private(set) var all: [Attribute] = []
@@ -48,9 +48,9 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         if isThere { all[index] = attribute } else { all.insert(attribute, at: index) }
     }
 
-    /// The value of an attribute; nil if it does not exist or was not read. Setting it to nil removes the attribute.
-    /// The flags of the replaced value, or the default ones, apply to the new value. A sealed value is copied into
-    /// ordinary memory; `attribute(_:)` avoids that.
+    /// The value of an attribute; nil if the attribute does not exist or its value was not read. Setting it to nil
+    /// removes the attribute. The flags of the replaced value, or the default flags, apply to the new value. A sealed
+    /// value is copied into ordinary memory; `attribute(_:)` avoids this.
     public subscript(name: String) -> [UInt8]? {
         get { attribute(name)?.value }
         set {

@@ -8,7 +8,7 @@ public struct EarlierValue: Sendable {
     public let item: ItemID
     package let name: ValueName
     package let value: HeldValue
-    /// The offset of the frame that refers to its records.
+    /// The offset of the frame that refers to the value's records.
     package let referrer: UInt64
 
     init(_ name: ValueName, _ value: HeldValue, of item: Bytes16, referrer: UInt64) {
@@ -24,13 +24,13 @@ public struct EarlierValue: Sendable {
     }
     /// The revision of the change that set the value.
     public var revision: UInt64 { name.dot.revision }
-    /// The replica id under which it was set. An item's earlier value is identified by its revision, its replica id and
-    /// its attribute. If the vault's vector is damaged, this number only distinguishes values from each other.
+    /// The replica id under which the value was set. An item's earlier value is identified by its revision, its replica
+    /// id and its attribute. If the vault's vector is damaged, this number only distinguishes values from each other.
     public var replica: UInt64 { name.dot.replica }
-    /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z; 0 if unknown.
+    /// The time at which the value was replaced, in milliseconds since 1970-01-01T00:00:00Z; 0 if unknown.
     public var replaced: Int64 { value.replaced }
-    /// The time at which it was set, in milliseconds since 1970; for an imported or salvaged value, the time of the
-    /// import or salvage.
+    /// The time at which the value was set, in milliseconds since 1970; for an imported or salvaged value, the time of
+    /// the import or salvage.
     public var modified: Int64 { name.dot.time }
     /// The unsealed attributes that the item had at the time of an earlier secret; only those of at most 256 bytes have
     /// a value.
@@ -56,8 +56,8 @@ public struct OpenedEarlierValue: ~Copyable {
     /// The attributes that the item had at the time of an earlier secret. Large values are omitted;
     /// `Vault.attribute(_:of:)` reads them.
     public let attributes: Attributes
-    /// The device to which the value is bound; nil if every device can read it. A restored value is bound to the item's
-    /// device at that time.
+    /// The device to which the value is bound; nil if every device can read it. When the value is restored, it is bound
+    /// to the device that the item has at that time.
     public let device: DeviceID?
     /// The secret, or the value of the sealed attribute.
     public var secret: Secret
@@ -68,9 +68,9 @@ public struct OpenedEarlierValue: ~Copyable {
 
 /// An earlier secret that an import adds.
 public struct NewEarlierValue: Sendable {
-    /// The attributes at that time; sealed ones become separate earlier values.
+    /// The attributes that the item had at the time; sealed ones become separate earlier values.
     public var attributes: Attributes
-    /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The time at which the secret was replaced, in milliseconds since 1970-01-01T00:00:00Z.
     public var replaced: Int64
     /// The item's access group at the time; nil for its current group. Restoring a value from another group can make it
     /// readable to other people.

@@ -5,13 +5,13 @@ internal import VaultStore
 public struct Item: Sendable {
     /// The item's entry in its page.
     package let entry: ItemEntry
-    /// The offset of the frame that refers to its records; they end before this offset.
+    /// The offset of the frame that refers to the item's records; the records end before this offset.
     package let referrer: UInt64
-    /// The records of its large attributes.
+    /// The records of the item's large attributes.
     package let largeRecords: [RecordRef]
-    /// True if its record contains attributes.
+    /// True if the item's record contains attributes.
     let hasAttributesInRecord: Bool
-    /// True if the item is listed under its plain key, not under a second key.
+    /// True if the item is listed under its plain key rather than under a second key.
     package let hasKeyPlain: Bool
     private let compartment: KeyringView.Compartment
     private let content: ItemContent
@@ -60,8 +60,8 @@ public struct Item: Sendable {
 
     /// The item's key in a page.
     var pageName: PageName { PageName(content.key, second: hasKeyPlain ? nil : entry.id) }
-    /// The item's attributes. In a listing, only unsealed ones of at most 256 bytes have a value; in an opened item,
-    /// those of at most 4096 bytes do.
+    /// The item's attributes. In a listing, only unsealed attributes of at most 256 bytes have a value; in an opened
+    /// item, attributes of at most 4096 bytes do.
     public var attributes: Attributes { content.attributes }
     /// The number of attributes whose values were not read.
     public let unreadAttributes: Int
@@ -69,7 +69,7 @@ public struct Item: Sendable {
     public var hasPast: Bool { entry.past != nil }
     /// True if a merge has left values of the item to settle.
     public var needsSettling: Bool { entry.hasConflicts }
-    /// True if the item has no secret: it was forgotten, or it is among the values that are left to settle.
+    /// True if the item has no secret: the secret was forgotten, or it is among the values that are left to settle.
     public var lacksSecret: Bool { entry.lacksSecret }
     /// The conditions under which the item's secret can be read.
     public var accessibility: Accessibility { compartment.accessibility }
@@ -77,16 +77,16 @@ public struct Item: Sendable {
     public var device: DeviceID? { compartment.info.isDeviceBound ? DeviceID(compartment.info.device) : nil }
     /// The time at which the item was created, in milliseconds since 1970-01-01T00:00:00Z.
     public var created: Int64 { entry.created }
-    /// The time of the last change of its secret or attributes, in milliseconds since 1970.
+    /// The time of the last change to the item's secret or attributes, in milliseconds since 1970.
     public var modified: Int64 { entry.modified }
-    /// The time of the last change of its secret, in milliseconds since 1970; for an imported item, the time of the
-    /// import.
+    /// The time of the last change to the item's secret, in milliseconds since 1970; for an imported item, the time of
+    /// the import.
     public var secretChanged: Int64 { entry.dot(of: FieldSet.secret).time }
     /// True if the item has not changed since its secret was set.
     package var isSecretOfLastChange: Bool { entry.dot(of: FieldSet.secret) == entry.dot }
-    /// A hybrid logical clock value; the newer of two states of the item has the greater one.
+    /// A hybrid logical clock value; of two states of the item, the newer one has the greater revision.
     public var revision: UInt64 { entry.dot.revision }
-    /// The approximate size of its secret in bytes, from the padded record.
+    /// The approximate size of the item's secret in bytes, from the padded record.
     public var paddedSize: Int { max(0, entry.record.length - Format.recordOverhead) }
 
     /// The access group, the accessibility and the device.

@@ -75,8 +75,8 @@ public enum ItemClass: RawRepresentable, CaseIterable, Sendable, Hashable, Compa
 }
 
 /// The conditions under which an item's secret can be read (specification, section 5.4). The accessibility determines
-/// which keys a locked vault keeps, and whether a device's secret is needed. Without secure hardware, the protection is
-/// the absence of a key; no rule is enforced.
+/// which keys a locked vault keeps, and whether a device's secret is needed. Without secure hardware, the only
+/// protection is that a key is absent; no rule is enforced.
 public enum Accessibility: UInt8, CaseIterable, Sendable {
     /// Only while the vault is unlocked.
     case whenUnlocked = 1
@@ -115,7 +115,7 @@ public enum Accessibility: UInt8, CaseIterable, Sendable {
     /// True if the secret can be read only with the secret of one particular device.
     public var isThisDeviceOnly: Bool { rawValue >= 4 }
 
-    /// True if a locked vault still opens such items.
+    /// True if a locked vault still opens items with this accessibility.
     public var survivesLock: Bool {
         switch self {
         case .afterFirstUnlock, .always, .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly: true

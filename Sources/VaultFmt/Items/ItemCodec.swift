@@ -63,7 +63,7 @@ enum ItemCodec {
         return try item(key, decoded, .inPage(page, decoded.attributes), check, at: page.offset)
     }
 
-    /// Returns the item with the given page key; its value is not in a page yet.
+    /// Returns the item with the given page key; the item's value is not in a page yet.
     static func item(_ key: PageName, _ value: [UInt8], _ check: EntryCheck, before page: UInt64) throws(VaultError)
         -> Item
     {
@@ -100,7 +100,7 @@ enum ItemCodec {
 
 /// Entries of forgotten values (specification, section 6.5).
 enum ForgottenCodec {
-    /// Decodes the key of an entry and checks it; its value is empty.
+    /// Decodes the key of an entry and checks it; the entry's value is empty.
     static func decode(_ page: Page, _ index: Int, _ check: EntryCheck) throws(VaultError) -> ForgottenValue {
         let key = page.key(index)
         let value = try decoding { () throws(FormatError) in

@@ -108,10 +108,10 @@ extension ItemKey.Field {
     /// The name in JSON and CSV, such as `securityDomain`.
     public var name: String { row.name }
 
-    /// The kind of its values.
+    /// The kind of the field's values.
     public var kind: ItemKey.Kind { row.kind }
 
-    /// The classes whose keys have it.
+    /// The classes whose keys have this field.
     public var classes: [ItemClass] { row.classes }
 
     /// The value of Apple's constant for the attribute.

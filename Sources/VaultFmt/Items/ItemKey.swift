@@ -4,7 +4,7 @@ internal import VaultBytes
 /// access group and the synchronizable flag (specification, section 6.1).
 ///
 /// A key is stored in its encoded form, which defines the order of items in a vault. An encoded key has at most 8176
-/// bytes, and each text or bytes field at most 4096; the initialisers throw `limitExceeded` beyond that.
+/// bytes, and each text or bytes field has at most 4096; the initializers throw `limitExceeded` beyond these limits.
 public struct ItemKey: Hashable, Comparable, Sendable {
     package let bytes: [UInt8]
     /// The offset of the encoded group, which ends one byte before the end of the key.
@@ -16,8 +16,8 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     ///   - itemClass: The class of the item.
     ///   - fields: The values of the class's fields; omitted fields are empty or 0.
     ///   - group: The access group; empty for the default one.
-    ///   - synchronizable: Whether the item is meant to be synchronised between devices.
-    /// - Throws: `invalidArgument` for a field that the class does not have, or a value of another kind;
+    ///   - synchronizable: Whether the item is meant to be synchronized between devices.
+    /// - Throws: `invalidArgument` for a field that the class does not have, or for a value of the wrong kind;
     ///   `limitExceeded`.
     public init(
         _ itemClass: ItemClass, _ fields: [Field: Value], group: String = "", synchronizable: Bool = false
@@ -76,7 +76,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
             bytes.append(itemClass.rawValue)
         }
 
-        /// Appends a value. `field` is the field that it belongs to; nil for a text field of a reserved class.
+        /// Appends a value. `field` is the field that the value belongs to; nil for a text field of a reserved class.
         mutating func append(_ value: Value, _ field: Field?) throws(VaultError) {
             guard value.size <= Format.Limit.field else {
                 let name = field.map { "the " + $0.words.joined(separator: " ") } ?? "a text"
@@ -236,7 +236,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// The item's class.
     public var itemClass: ItemClass { ItemClass(rawValue: bytes[0]) ?? .genericPassword }
 
-    /// True if the item is meant to be synchronised between devices; part of the key, as in Apple's Keychain.
+    /// True if the item is meant to be synchronized between devices; part of the key, as in Apple's Keychain.
     public var synchronizable: Bool { bytes[bytes.count - 1] == 1 }
 
     /// The access group; empty for the default one.
@@ -259,12 +259,12 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// The key with an empty access group; merges treat the group as a separate field.
     var withoutGroup: [UInt8] { Array(bytes[..<groupStart]) + [0, 0] + bytes[(bytes.count - 1)...] }
 
-    /// Makes a key from one whose access group is empty, and a group. Throws `structureInvalid` for anything else, or
+    /// Makes a key from a key with an empty access group, and a group. Throws `structureInvalid` for anything else, or
     /// `limitExceeded`.
     init(_ withoutGroup: [UInt8], group: [UInt8]) throws(VaultError) {
         let plain = try ItemKey(withoutGroup)
         guard plain.groupRange.count == 2 else {
-            throw VaultError(.structureInvalid, "a former key of an item has an access group")
+            throw VaultError(.structureInvalid, "an item's former key has an access group")
         }
         var encoded = Array(withoutGroup[..<plain.groupStart])
         KeyFields.append(group, to: &encoded)
@@ -293,7 +293,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         return fields
     }
 
-    /// The value of a field; nil if the class does not have it.
+    /// The value of a field; nil if the class does not have the field.
     public subscript(field: Field) -> Value? {
         let itemClass = itemClass
         guard let index = itemClass.fields.firstIndex(of: field) else { return nil }

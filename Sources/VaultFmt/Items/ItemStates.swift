@@ -167,7 +167,7 @@ struct ItemStates {
         entry.further.sort(by: FieldDots.precedes)
     }
 
-    /// Returns the past of an item; nil if it has none.
+    /// Returns the past of an item; nil if the item has none.
     func past(_ state: ItemState, _ shown: ShownItem, of item: Bytes16) throws(VaultError) -> Past? {
         let isPlain = Self.isPlain(state, shown)
         var values: [(name: ValueName, value: Past.Value)] = []
@@ -191,7 +191,7 @@ struct ItemStates {
         return past
     }
 
-    /// Returns whether the item has one sibling, shows exactly its values, and all of them are open.
+    /// Returns whether the item has one sibling and shows exactly that sibling's values, all of which are open.
     private static func isPlain(_ state: ItemState, _ shown: ShownItem) -> Bool {
         guard state.siblings.count == 1, let sibling = state.siblings.values.first, sibling.fields == shown.fields
         else { return false }

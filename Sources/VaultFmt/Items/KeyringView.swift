@@ -11,7 +11,7 @@ final class KeyringView: Sendable {
         /// The group's name as encoded in item keys; empty for the owners' group, which therefore matches no key.
         let encodedGroup: [UInt8]
         let accessibility: Accessibility
-        /// The place of the items in it.
+        /// The place of the compartment's items.
         let place: Place
 
         fileprivate init(_ info: Keyring.Compartment, _ group: Keyring.Group, _ accessibility: Accessibility) {
@@ -28,7 +28,7 @@ final class KeyringView: Sendable {
         /// True if records that only a past refers to may be in the compartment.
         var mayHoldPast: Bool { isOwners || info.isDeviceBound }
 
-        /// Returns whether records of an item in this compartment may remain in the other one.
+        /// Returns whether records of an item in this compartment may remain in the other compartment.
         func isLike(_ other: Compartment) -> Bool {
             info.group == other.info.group && info.accessibility == other.info.accessibility
                 && info.device == other.info.device
@@ -55,8 +55,8 @@ final class KeyringView: Sendable {
     func compartment(_ number: UInt64) -> Compartment? { compartments[number] }
 }
 
-/// Checks entries against the keyring, the commit's clock and its floor, and, if the vector was
-/// read, against its rows. Most items are in the same compartment as the previous one.
+/// Checks entries against the keyring and the commit's clock and floor, and, if the vector was
+/// read, against the vector's rows. Most items are in the same compartment as the previous item.
 struct EntryCheck {
     let view: KeyringView
     /// The greatest valid revision.
@@ -116,7 +116,7 @@ struct EntryCheck {
     private func checkKey(_ key: [UInt8], at offset: UInt64) throws(VaultError) {
         let group = try decoding { () throws(FormatError) in try ItemKey.check(key.span) }
         guard Array(key[group]) == ItemKey.encodedGroup("") else {
-            throw VaultError(.structureInvalid, "a former key of an item has an access group", at: offset)
+            throw VaultError(.structureInvalid, "an item's former key has an access group", at: offset)
         }
     }
 

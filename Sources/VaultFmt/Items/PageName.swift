@@ -14,7 +14,7 @@ struct PageName: Hashable, Sendable {
         self.second = second
     }
 
-    /// Reads the key of the entry of this item.
+    /// Reads the key of this item's entry.
     init(_ bytes: [UInt8], _ item: Bytes16) throws(VaultError) {
         second = PageKey.isSecond(bytes.span, item) ? item : nil
         key = try ItemKey(PageKey.itemKey(bytes, item))
@@ -49,8 +49,8 @@ enum TwinKey {
         }
     }
 
-    /// Returns the common prefix of the keys of items that may be listed under this one; nil if it does not have the
-    /// suffix of a listed key.
+    /// Returns the common prefix of the keys of items that may be listed under this key; nil if this key does not have
+    /// the suffix of a listed key.
     static func start(ofListed key: ItemKey) -> [UInt8]? {
         guard let (range, _) = suffixed(key) else { return nil }
         let value = unescaped(key, range)
@@ -72,7 +72,8 @@ enum TwinKey {
         return Twins.isSuffix(bytes.suffix(Twins.suffix(.zero).count))
     }
 
-    /// Returns the range of the encoded field that gets the suffix, and whether it is text; nil if the key has none.
+    /// Returns the range of the encoded field that gets the suffix, and whether it is text; nil if the key has no such
+    /// field.
     private static func suffixed(_ key: ItemKey) -> (Range<Int>, isText: Bool)? {
         let kinds: [ItemKey.Kind]
         let index: Int
@@ -101,7 +102,7 @@ enum TwinKey {
         }
     }
 
-    /// Returns a value without its last character or byte; nil if it is empty.
+    /// Returns a value without its last character or byte; nil if the value is empty.
     private static func shortened(_ value: [UInt8], _ isText: Bool) -> [UInt8]? {
         guard !value.isEmpty else { return nil }
         guard isText else { return value.dropLast() }

@@ -30,9 +30,9 @@ extension RecordReading {
         return try states.state(of: item, past)
     }
 
-    /// Returns an item's shown values, its values to settle, and its earlier values.
+    /// Returns the values that an item shows, its values to settle, and its earlier values.
     ///
-    /// `most`: how many different earlier values of each field; nil for as many as the vault keeps.
+    /// `most`: the maximum number of different earlier values for each field; nil for as many as the vault keeps.
     func view(of item: Item, _ state: ItemState, most: Int? = nil) throws(VaultError) -> ItemView {
         try state.view(limit: most ?? limit) { (name) throws(VaultError) in
             try classOf(name, state.values[name], of: item, before: item.referrer)
@@ -76,8 +76,8 @@ extension RecordReading {
         return OpenedEarlierValue(value: value, key: key, attributes: attributes, device: device, secret: secret)
     }
 
-    /// Returns an attribute's value of any size at the time of an earlier secret; nil if the item did not have this
-    /// attribute.
+    /// Returns the value, of any size, that an attribute had at the time of an earlier secret; nil if the item did not
+    /// have this attribute.
     func value(of name: String, _ earlier: EarlierValue) throws(VaultError) -> Secret? {
         guard let attribute = earlier.attributes.attribute(name) else { return nil }
         switch attribute.content {
@@ -135,7 +135,7 @@ extension RecordReading {
     /// Classifies a value of an item by its bytes. A value whose record needs a device's secret, or that cannot be
     /// read, differs from all others.
     ///
-    /// `referrer`: the offset before which its record ends.
+    /// `referrer`: the offset before which the value's record ends.
     func classOf(
         _ name: ValueName, _ value: HeldValue?, of item: Item, before referrer: UInt64
     ) throws(VaultError) -> ValueClass {

@@ -11,7 +11,7 @@ public struct Query: Sendable, Equatable {
     public var group: String?
     /// The label.
     public var label: String?
-    /// True if the item is meant to be synchronised between devices.
+    /// True if the item is meant to be synchronized between devices.
     public var synchronizable: Bool?
     /// The accessibility.
     public var accessibility: Accessibility?
@@ -32,7 +32,7 @@ public struct Query: Sendable, Equatable {
         self.pattern = pattern
     }
 
-    /// The value of a field that must match.
+    /// The value that the given field must match.
     public subscript(field: ItemKey.Field) -> ItemKey.Value? {
         get { fields[field] }
         set { fields[field] = newValue }

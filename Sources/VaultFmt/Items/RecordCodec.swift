@@ -3,7 +3,7 @@ internal import VaultStore
 
 /// The contents of a record found without a reference from a page, for salvage and verification.
 enum FoundRecord {
-    /// An item's record: its key, the range of its secret, and the attributes in it.
+    /// An item's record: the item's key, the range of the secret, and the attributes in the record.
     case item(ItemKey, secret: Range<Int>, attributes: [Attribute])
     /// A large attribute's record: the item's key at the time, the attribute without its value, and the range of the
     /// value.
@@ -23,7 +23,7 @@ enum RecordCodec {
     // MARK: sealing
 
     /// Builds an item's record, seals it in place, and appends it, so memory holds only one copy of a large secret in
-    /// addition to the caller's. `attributes` are those whose values belong in the record.
+    /// addition to the caller's. `attributes` are the attributes whose values belong in the record.
     static func append(
         _ key: ItemKey, _ secret: borrowing Secret, _ attributes: [Attribute], _ seal: Seal, to appender: Appender
     ) throws(VaultError) -> ObjectRef {
@@ -140,8 +140,8 @@ enum RecordCodec {
 
     // MARK: bodies
 
-    /// Returns the range of an item's secret in its body, and all attributes of the item if its record contains any.
-    /// Checks that key and attributes match the entry.
+    /// Returns the range of an item's secret in the record's body, and all attributes of the item if the record
+    /// contains any. Checks that the key and the attributes match the entry.
     static func read(
         _ body: Span<UInt8>, _ item: borrowing Item
     ) throws(VaultError) -> (secret: Range<Int>, attributes: Attributes?) {
@@ -162,8 +162,8 @@ enum RecordCodec {
         return (secret, item.hasAttributesInRecord ? whole : nil)
     }
 
-    /// Returns the range of an earlier secret in its body, the item's key when it was sealed, and the attributes,
-    /// including those in the record.
+    /// Returns the range of an earlier secret in the record's body, the item's key at the time of sealing, and the
+    /// attributes, including those in the record.
     static func readEarlier(
         _ body: Span<UInt8>, _ attributes: Attributes, at offset: UInt64
     ) throws(VaultError) -> (secret: Range<Int>, key: ItemKey, attributes: Attributes) {
@@ -171,8 +171,8 @@ enum RecordCodec {
         return (secret, try itemKey(body, key), try whole(attributes, found, mayHoldMore: true, at: offset))
     }
 
-    /// Returns the range of an attribute's value among those in an item's record, and the item's key when it was sealed
-    ///
+    /// Returns the range of an attribute's value among those in an item's record, and the item's key at the time of
+    /// sealing.
     static func readAttribute(
         _ body: Span<UInt8>, _ name: [UInt8], _ flags: AttributeFlags, at offset: UInt64
     ) throws(VaultError) -> (value: Range<Int>, key: ItemKey) {
@@ -185,8 +185,8 @@ enum RecordCodec {
         return (found.value, try itemKey(body, layout.key))
     }
 
-    /// Returns the range of a large attribute's value in its body. Checks that the body belongs to this attribute
-    ///
+    /// Returns the range of a large attribute's value in the record's body. Checks that the body belongs to this
+    /// attribute.
     static func readLarge(
         _ body: Span<UInt8>, _ attribute: Attribute, at offset: UInt64
     ) throws(VaultError) -> Range<Int> {
@@ -252,8 +252,8 @@ enum RecordCodec {
         return try decoding { () throws(FormatError) in try RecordLayout(body, form, at: offset) }
     }
 
-    /// Adds the values in a record to the attributes of a page or past. The record must contain exactly the values that
-    /// belong in it, or all of them and others, which are ignored.
+    /// Adds the values in a record to the attributes of a page or past. The record must contain at least the values
+    /// that belong in it; any others are ignored.
     private static func whole(
         _ listed: Attributes, _ found: [Attribute], mayHoldMore: Bool, at offset: UInt64
     ) throws(VaultError) -> Attributes {

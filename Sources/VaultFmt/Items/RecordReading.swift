@@ -17,9 +17,9 @@ protocol RecordReading {
     func key(_ compartment: UInt64) throws(VaultError) -> SecretBox
     /// Returns the key of pasts, which only an owner has.
     func pastKey() throws(VaultError) -> SecretBox
-    /// Returns the vector to whose positions dots refer.
+    /// Returns the vector whose positions the dots refer to.
     func vector() throws(VaultError) -> Vector
-    /// Opens a record of an item that a frame at `referrer` refers to.
+    /// Opens a record of an item; the frame at `referrer` refers to the record.
     func body(_ record: RecordRef, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret
 }
 
@@ -83,7 +83,7 @@ extension RecordReading {
         return body
     }
 
-    /// Returns the value of an item's attribute of any size; nil if the item does not have this attribute.
+    /// Returns the value, of any size, of an item's attribute; nil if the item does not have this attribute.
     func value(of name: String, _ item: Item) throws(VaultError) -> Secret? {
         guard let attribute = item.attributes.attribute(name) else { return nil }
         switch attribute.content {

@@ -33,7 +33,7 @@ struct TwinSearch {
         return found
     }
 
-    /// Calls `body` with the items whose page keys begin with these bytes, until it returns false.
+    /// Calls `body` with the items whose page keys begin with these bytes, until `body` returns false.
     private func forEach(from start: [UInt8], _ body: (Item) throws(VaultError) -> Bool) throws(VaultError) {
         var leaves = tree.leaves(from: start)
         var check = check

@@ -123,7 +123,7 @@ enum Wrapping {
         }
     }
 
-    /// Opens the outer layer: returns the compartment key, or for a device-bound compartment the inner layer, which is
+    /// Opens the outer layer: returns the compartment key or, for a device-bound compartment, the inner layer, which is
     /// not secret by itself.
     static func outerOpened(_ info: Keyring.Compartment, _ groupKey: borrowing Secret, _ vault: Bytes16)
         throws(VaultError) -> Secret

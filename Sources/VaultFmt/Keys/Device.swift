@@ -3,8 +3,8 @@ internal import VaultBytes
 /// The secret of one device, stored outside of vaults. Items for *this device only* require it in addition to the
 /// vault's own key.
 ///
-/// Without secure hardware, it is an ordinary file: anyone who can read it, and can open the vault, can read such items
-/// from a copy of the vault.
+/// Without secure hardware, this secret is kept in an ordinary file: anyone who can read that file, and can open the
+/// vault, can read such items from a copy of the vault.
 public struct Device: ~Copyable, Sendable {
     /// The device's id as stored in vaults.
     public let id: DeviceID

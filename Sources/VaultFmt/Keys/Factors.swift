@@ -29,8 +29,8 @@ public struct FactorKinds: OptionSet, Hashable, Sendable, CustomStringConvertibl
 
 /// A file that opens a slot, alone or together with a passphrase.
 public struct KeyFile: ~Copyable, Sendable {
-    /// True if the file was made by `generate()`: its 32 random bytes need no stretching. For any other file, its hash
-    /// is used.
+    /// True if the file was made by `generate()`: its 32 random bytes need no stretching. For any other file, the
+    /// file's hash is used.
     public let isGenerated: Bool
     fileprivate let key: Secret
 
@@ -66,7 +66,7 @@ public struct Factors: ~Copyable, Sendable {
 
     /// Makes factors from a passphrase, a key file, or both together.
     ///
-    /// The passphrase is 1 to 65,536 bytes of UTF-8. It is normalised to the NFC of Unicode 13.0 here, but neither
+    /// The passphrase is 1 to 65,536 bytes of UTF-8. It is normalized to the NFC of Unicode 13.0 here, but neither
     /// trimmed nor case-folded. Throws `passphraseInvalid`, or `invalidArgument` if neither is given. A passphrase with
     /// a code point that Unicode 13.0 does not assign opens existing slots that have it, but is refused for a new slot
     /// (`passphraseInvalid`).

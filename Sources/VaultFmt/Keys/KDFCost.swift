@@ -59,8 +59,8 @@ public struct KDFCost: Hashable, Sendable {
             kibPassesPerSecond: Double(probe.memoryKiB) * Double(probe.passes) / best, seconds: seconds, lanes: lanes)
     }
 
-    /// Returns the cost that takes a given time at a given speed (memory × passes per second). It is never below the
-    /// floor or above what readers allow.
+    /// Returns the cost that takes a given time at a given speed (memory × passes per second). The result is never
+    /// below the floor or above the limits of readers.
     static func fitting(kibPassesPerSecond speed: Double, seconds: Double, lanes: UInt32) -> KDFCost {
         let limits = ReaderLimits()
         let units = min(speed * seconds, Double(limits.totalKiBPasses))
@@ -84,7 +84,7 @@ public struct KDFCost: Hashable, Sendable {
     }
 
     /// Returns the checked cost of a new slot with these factors; nil if no factor is stretched. Throws `weakKDF` for a
-    /// cost below the floor unless that is allowed, or `kdfLimit` for a cost that readers would refuse.
+    /// cost below the floor unless `allowWeak` is true, or `kdfLimit` for a cost that readers would refuse.
     func checked(for kinds: FactorKinds, allowWeak: Bool) throws(VaultError) -> SlotParameters.Cost? {
         guard kinds.inSlot.isStretched else { return nil }
         guard inSlot.isPossible else {

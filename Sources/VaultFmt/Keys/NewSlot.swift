@@ -6,7 +6,7 @@ struct NewSlot: ~Copyable {
     let factors: Factors
     let cost: SlotParameters.Cost?
     var name: String
-    /// A predetermined id: that of the slot being replaced, or one already passed to a provider. Nil for a random id.
+    /// A predetermined id: the id of the slot being replaced, or one already passed to a provider. Nil for a random id.
     var id: Bytes16?
     /// The external key, if the factors include one.
     let external: ExternalKey?

@@ -64,7 +64,7 @@ public struct SlotInfo: Sendable, Hashable {
     public let providerData: [UInt8]?
     /// The slot's name; nil unless an owner opened the vault.
     public let name: String?
-    /// The revision of the slot's creation, or of the last change of its name, factors or provider's data (a hybrid
+    /// The revision of the slot's creation, or of the last change to its name, factors or provider's data (a hybrid
     /// logical clock value).
     public let revision: UInt64
     /// The access groups that a scoped slot opens; nil for any other slot, or unless an owner opened the vault.
@@ -87,7 +87,7 @@ public struct SlotInfo: Sendable, Hashable {
 }
 
 extension SlotInfo {
-    /// Combines the information about a slot in the header and the keyring with the slot's owner part, if that was read.
+    /// Combines the header's and the keyring's information about a slot with the slot's owner part, if that was read.
     init(
         _ slot: Slot, part: OwnerPart? = nil, dots: SlotDots?, groups: [String]? = nil, openedThis: Bool = false
     ) {

@@ -8,7 +8,7 @@ public struct Inspection: Sendable {
         public let type: String
         /// The number of objects.
         public let count: Int
-        /// Their total length in bytes.
+        /// The objects' total length in bytes.
         public let bytes: UInt64
     }
 
@@ -55,7 +55,7 @@ extension Vault {
         return header.slots.map { SlotInfo($0, dots: nil) }
     }
 
-    /// Reads the slots from the headers that salvage tries: the header and its copy, in so far as they can be read. A
+    /// Reads the slots from the headers that salvage tries: the header and its copy, as far as they can be read. A
     /// slot that both contain is listed twice. Nothing is authenticated. Throws the same errors as `slots(at:)`.
     package static func slots(salvaging path: String) throws(VaultError) -> [SlotInfo] {
         let place = Store.Place()
@@ -84,8 +84,8 @@ extension Vault {
         try inspect(path, place: Store.Place())
     }
 
-    /// Returns the offset at which the contents of a vault's file end, that is, its length without the zeros that a
-    /// writer reserves for later changes.
+    /// Returns the offset at which the contents of a vault's file end, that is, the file's length without the zeros
+    /// that a writer reserves for later changes.
     package static func contentEnd(at path: String) throws(VaultError) -> UInt64 {
         let file = try Store.Place().fileSystem.open(path, writable: false)
         while true {

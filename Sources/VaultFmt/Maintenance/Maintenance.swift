@@ -131,7 +131,7 @@ extension Vault {
 }
 
 extension VaultCore {
-    /// The number of rows of the vector; nil if it is damaged, which does not prevent reading.
+    /// The number of rows of the vector; nil if the vector is damaged, which does not prevent reading.
     fileprivate func replicaCount() throws(VaultError) -> Int? {
         do throws(VaultError) { return try vector().rows.count } catch {
             guard error.code != .io else { throw error }

@@ -100,7 +100,8 @@ struct ObjectVerifier: Sendable {
         try decoding { () throws(FormatError) in try parse(body) }
     }
 
-    /// Checks a live or dead record under the identity in its locator. Returns false if its key is not available.
+    /// Checks a live or dead record under the identity in its locator. Returns false if the record's key is not
+    /// available.
     private func isOpen(record frame: UnsafeRawBufferPointer, _ offset: UInt64) throws(VaultError) -> Bool {
         guard let locator else { return false }
         let identity = pages.sealing.claimedIdentity(frame, locatorKey: locator.secret)

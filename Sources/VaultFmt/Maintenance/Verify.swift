@@ -8,8 +8,8 @@ public struct VerifyReport: Sendable {
         public let offset: UInt64?
         /// A description of the problem.
         public let what: String
-        /// True if the only problem is data of an interrupted change after the newest commit; the next change removes
-        /// it.
+        /// True if the only problem is data that an interrupted change left after the newest commit; the next change
+        /// removes that data.
         public let isInterruption: Bool
         /// True if the only problem is a wrong number in the newest commit; the counted objects are intact.
         let isMiscount: Bool
@@ -56,7 +56,7 @@ extension Vault {
     /// *Verification*).
     ///
     /// `progress` is called with the number of bytes done and the total. Problems are reported, not thrown; reading
-    /// errors are thrown. With a scoped slot, only the parts that it can open are verified.
+    /// errors are thrown. With a scoped slot, only the parts that the slot can open are verified.
     public func verify(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError) -> VerifyReport
     {
         try withCore { (core) throws(VaultError) in
@@ -89,7 +89,7 @@ private struct FileVerifier: ~Copyable {
         let start: UInt64
         let end: UInt64
         let generation: UInt64
-        /// The digest recorded in the commit; nil if no commit that opens contains it.
+        /// The digest recorded in the commit; nil if no commit that opens contains the digest.
         let digest: Bytes32?
     }
 
@@ -179,7 +179,8 @@ private struct FileVerifier: ~Copyable {
         return commit
     }
 
-    /// Checks a commit's signature. An earlier commit may belong to a header that did not require one.
+    /// Checks a commit's signature. An earlier commit may belong to a header that did not require a
+    /// signature.
     private func checkSignature(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) {
         let isThere = opened.signature.contains { $0 != 0 }
         if offset == store.state.commit.offset, isThere != store.header.isSigned {

@@ -26,10 +26,10 @@ struct AdoptedValues {
         self.records = records
     }
 
-    /// Returns the value with records in our file. Throws if it is damaged, or if it belongs to another device and is
-    /// not copied.
+    /// Returns the value with records in our file. Throws if the value is damaged, or if it belongs to another device
+    /// and is not copied.
     ///
-    /// `referrer`: the offset before which its records end.
+    /// `referrer`: the offset before which the value's records end.
     func sealed(_ name: ValueName, _ value: HeldValue, before referrer: UInt64) throws(VaultError) -> HeldValue {
         do throws(VaultError) {
             switch (value.content, name.field) {
@@ -95,7 +95,7 @@ struct AdoptedValues {
 
     // MARK: sealing
 
-    /// Seals a secret with its attributes at that time.
+    /// Seals a secret with the attributes that the item had at the same time.
     func sealed(
         _ secret: borrowing Secret, _ attributes: Attributes, of key: ItemKey, in compartment: UInt64, replaced: Int64
     ) throws(VaultError) -> HeldValue {
@@ -104,8 +104,8 @@ struct AdoptedValues {
         return HeldValue(.secret(own, attributes: placed.listed), replaced: replaced)
     }
 
-    /// Seals an attribute. If it is too short for an attribute's record, it is stored alone in a record of an item's
-    /// form.
+    /// Seals an attribute. If it is too short for an attribute's record, it is stored alone in a record that has the
+    /// form of an item's record.
     func sealed(
         _ attribute: Attribute, of key: ItemKey, in compartment: UInt64, replaced: Int64
     ) throws(VaultError) -> HeldValue {

@@ -10,7 +10,7 @@ struct Adoption {
     private let progress: ((UInt64, UInt64) -> Void)?
     /// The branch's items that may have new values, by id.
     private var candidates: [Bytes16: Item] = [:]
-    /// Our items of these ids.
+    /// Our items with these ids.
     private var own: [Bytes16: Item] = [:]
     /// Our items that the branch removed.
     private var removedThere: [ItemKey] = []
@@ -31,7 +31,7 @@ struct Adoption {
             if candidates[item.entry.id] != nil { own[item.entry.id] = item }
             guard !ids.contains(item.entry.id) else { continue }
             let state = try ItemStates(ours.vector).state(of: item, try ours.core.past(of: item))
-            // If the branch includes a change of the item, it had the item and removed it.
+            // If the branch includes a change to the item, it had the item and removed it.
             if state.held.contains(where: { branch.hasSeen($0.dot) }) { removedThere.append(item.key) }
         }
     }
@@ -79,10 +79,12 @@ struct Adoption {
         let (mine, its) = (try ours.slots(), try branch.slots())
         for (side, slots, others) in [(ours, mine, its), (branch, its, mine)] {
             for slot in side.store.header.slots {
-                let (one, other) = (slots[slot.id], others[slot.id])
+                guard let one = slots[slot.id] else { continue }
+                let other = others[slot.id]
                 // Rotations change the contents of a slot, so only its presence is compared.
-                guard let one, other?.made != one.made, side.store === branch.store || branch.hasSeen(one.made)
-                else { continue }
+                // A slot of the branch that was made before the keys were replaced has been removed since, by us.
+                let isNews = side.store === branch.store ? !known.contains(one.made) : branch.hasSeen(one.made)
+                guard other?.made != one.made, isNews else { continue }
                 report.notes.append(
                     .slotNotCarriedOut(SlotID(slot.id), name: try side.core.ownerPart(of: slot).part.name))
             }
@@ -157,8 +159,8 @@ struct Adoption {
         }
     }
 
-    /// Returns the greatest revision of the branch's records of other devices. They are copied unchanged, so the clock
-    /// of the new state must be greater.
+    /// Returns the greatest revision of the branch's records of other devices. Those records are copied unchanged, so
+    /// the clock of the new state must be greater.
     private func greatestUnopened() throws(VaultError) -> UInt64 {
         var greatest: UInt64 = 0
         for item in candidates.values {
@@ -211,7 +213,7 @@ struct Adoption {
         return try transaction.ring.compartment(String(decoding: place.group, as: UTF8.self), accessibility)
     }
 
-    /// Adds a hand-over from the branch's key for its whole vector, and the branch's own hand-overs.
+    /// Adds a hand-over from the branch's key for the branch's whole vector, and the branch's own hand-overs.
     private func handOver(_ transaction: Transaction) throws(VaultError) {
         let new = Rebuild.NewHandOver(
             vector: branch.vector, next: ours.store.ownersPublicKey, from: branch.store)

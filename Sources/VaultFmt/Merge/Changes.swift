@@ -190,8 +190,8 @@ struct Comparing {
         return try reader.view(of: item, state)
     }
 
-    /// Compares two values by their bytes, which are read only if their records differ. Unreadable values are the same
-    /// only if their revisions are equal.
+    /// Compares two values by their bytes, which are read only if the values' records differ. Unreadable values are
+    /// considered identical only if their revisions are equal.
     private func isSame(
         _ field: FieldName, _ left: ShownValues.Value, of old: Item, _ right: ShownValues.Value, of new: Item
     ) throws(VaultError) -> Bool {

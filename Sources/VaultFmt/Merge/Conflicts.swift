@@ -8,10 +8,10 @@ public struct Conflict: Sendable {
         let name: ValueName
         let held: HeldValue
         private let bytes: SecretBox?
-        /// The place in which the value was set, if it differs from the item's current place, where other people may be
-        /// able to read it; only for secrets and for attributes that are sealed or longer than 256 bytes. Nil if the
-        /// place is the same or the value cannot be read. After a later change of the item, only the group and the
-        /// device are those of the value; the accessibility is the item's.
+        /// The place in which the value was set, if that place differs from the item's current place, in which other
+        /// people may be able to read the value; only for secrets and for attributes that are sealed or longer than 256
+        /// bytes. Nil if the place is the same or the value cannot be read. After a later change of the item, only the
+        /// group and the device are those of the value; the accessibility is that of the item.
         public let otherPlace: Place?
 
         init(_ name: ValueName, _ held: HeldValue, _ otherPlace: Place?, _ bytes: consuming Secret?) {
@@ -25,17 +25,18 @@ public struct Conflict: Sendable {
         public var field: ConflictField { ConflictField(name.field) }
         /// The revision of the change that set the value (a hybrid logical clock).
         public var revision: UInt64 { name.dot.revision }
-        /// The replica id under which it was set. A value is identified by its revision, its replica id and its field.
+        /// The replica id under which the value was set. A value is identified by its revision, its replica id and its
+        /// field.
         public var replica: UInt64 { name.dot.replica }
-        /// The time at which it was set, in milliseconds since 1970-01-01T00:00:00Z.
+        /// The time at which the value was set, in milliseconds since 1970-01-01T00:00:00Z.
         public var time: Int64 { name.dot.time }
         /// The flags, if the field is an attribute.
         public var flags: Attribute.Flags {
             guard case .attribute(let flags, _) = held.content else { return [] }
             return Attribute.Flags(rawValue: flags.meaning.rawValue)
         }
-        /// The bytes of a secret or an attribute; nil for another field, and for a value that cannot be read because its
-        /// device's secret is missing or its record is damaged.
+        /// The bytes of a secret or an attribute; nil for another field, and for a value that cannot be read because
+        /// the required device secret is missing or the value's record is damaged.
         public var value: Secret? { bytes.map { $0.secret.copy() } }
 
         /// Calls `body` with the bytes of `value` without copying them; returns nil if `value` would be nil. The bytes
@@ -44,7 +45,7 @@ public struct Conflict: Sendable {
             bytes.map { $0.secret.withUnsafeBytes(body) }
         }
 
-        /// The item's key with this value of the field `key`, in the default group; nil for another field.
+        /// The item's key with this value for the field `key`, in the default group; nil for another field.
         public var key: ItemKey? {
             guard case .key(let bytes) = held.content else { return nil }
             do throws(VaultError) { return try ItemKey(bytes) } catch { return nil }
@@ -181,14 +182,14 @@ extension Transaction {
     public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? { try conflict(in: try existing(key)) }
 
     /// Settles the conflicts of an item. Each field with a conflict keeps only the given value or, if none is given,
-    /// the shown value. Losing secrets and sealed attributes become earlier values.
+    /// the shown value. Secrets and sealed attributes that are not kept become earlier values.
     ///
     /// A secret, or an attribute that is sealed or longer than 256 bytes, moves to the item's place, regardless of its
-    /// `otherPlace`: ask the user before other people can read it.
+    /// `otherPlace`: ask the user before making it readable to other people.
     ///
-    /// Throws `noSuchItem`; `invalidArgument` for a value that is not among the item's conflicts, or for two values of
-    /// the same field; `duplicateItem` if the resulting key exists; `deviceBound` for a value that cannot be read here,
-    /// or another device's place.
+    /// Throws `noSuchItem`; `invalidArgument` for a value that is not among the item's conflicts, or if two values are
+    /// given for the same field; `duplicateItem` if the resulting key exists; `deviceBound` for a value that cannot be
+    /// read here, or for another device's place.
     public func settle(_ key: ItemKey, keeping values: [Conflict.Value] = []) throws(VaultError) {
         let item = try existing(key)
         guard let conflict = try conflict(in: item) else {
@@ -200,7 +201,7 @@ extension Transaction {
         for value in values {
             guard conflict.values.contains(where: { $0.name == value.name }) else { throw Self.notAmong }
             guard change.edit.settled.remove(value.name.field) != nil else {
-                throw VaultError(.invalidArgument, "two values of the same field were given")
+                throw VaultError(.invalidArgument, "two values were given for the same field")
             }
         }
         try settle(change, values)

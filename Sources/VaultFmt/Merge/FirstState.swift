@@ -1,10 +1,11 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The first state that a file contains: the vault's first, or the one that the last compaction wrote.
+/// The first state that a file contains: the vault's first state, or the state that the last compaction wrote.
 ///
-/// Contents that a compaction erases were removed, replaced or forgotten before it, so a state that has seen everything
-/// in the first one does not contain them either. Generations cannot show this: diverged copies count them separately.
+/// Contents that a compaction erases were removed, replaced or forgotten before the compaction, so a state that has
+/// seen everything in the first state does not contain them either. Generations cannot show this, because diverged
+/// copies count generations separately.
 struct FirstState {
     private let side: MergeSide
     private let chain: Bytes32
@@ -12,7 +13,7 @@ struct FirstState {
     /// True if the file contains no later state.
     private let isNewest: Bool
 
-    /// Reads the first state of a side's file; nil if an earlier commit is damaged, so that it is not known.
+    /// Reads the first state of a side's file; nil if that state is not known because an earlier commit is damaged.
     static func find(_ side: MergeSide) throws(VaultError) -> FirstState? {
         let store = side.store
         do throws(VaultError) {
@@ -26,8 +27,8 @@ struct FirstState {
         }
     }
 
-    /// Whether this file contains nothing that was erased from the other one: each of its states has seen everything in
-    /// the other's first one. Nothing is concluded from the rows of a split id.
+    /// Returns whether this file contains nothing that was erased from the other one: each of its states has seen
+    /// everything in the other file's first state. Nothing is concluded from the rows of a split id.
     func follows(_ other: FirstState) -> Bool {
         if chain == other.chain { return true }
         return other.vector.rows.allSatisfy { row in
@@ -38,7 +39,7 @@ struct FirstState {
 
     // MARK: equal contents
 
-    /// The file that two sides with equal contents both keep in the end.
+    /// The file that two sides with equal contents both have in the end.
     enum Kept {
         case ours, theirs
         /// Each file contains what was erased from the other, so ours has to be compacted.
@@ -62,9 +63,9 @@ struct FirstState {
         }
     }
 
-    /// Whether the first of two files with equal contents contains nothing that was erased from the other. If it has no
-    /// state but the newest, it contains only what the other file contains, too: this needs no rows, which prove
-    /// nothing for a split id, and which could not be read if the other file is damaged.
+    /// Returns whether the first of two files with equal contents contains nothing that was erased from the other. If
+    /// the first file has no state but the newest, it contains only what the other file contains, too: this needs no
+    /// rows, which prove nothing for a split id, and which could not be read if the other file is damaged.
     private static func continues(_ one: FirstState?, _ other: FirstState?) -> Bool {
         guard let one else { return false }
         return one.isNewest || other.map(one.follows) ?? false

@@ -5,7 +5,7 @@ internal import VaultStore
 struct ItemsMerge {
     private let ours: MergeSide
     private let theirs: MergeSide
-    /// The states of items of ours that replace those in our copy, by id.
+    /// New states of our items, by id; they replace the states in our copy.
     private let renewed: [Bytes16: ItemState]
     /// The differing items of each copy, by id.
     private var mine: [Bytes16: Item] = [:]
@@ -40,7 +40,8 @@ struct ItemsMerge {
     /// The ids of the items that differ, in ascending order.
     var ids: [Bytes16] { Set(mine.keys).union(its.keys).sorted() }
 
-    /// Merges one of these items. If only one copy lists the item as differing, it does not exist in the other.
+    /// Merges one of these items. If only one copy lists the item as differing, the item does not exist in the other
+    /// copy.
     func merged(_ id: Bytes16) throws(VaultError) -> MergedItem {
         var left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours, isOurs: true) }
         if let state = renewed[id] { left?.state = state }
@@ -48,8 +49,8 @@ struct ItemsMerge {
         return MergedItem(id, left, right, ours, theirs, forgotten: forgotten)
     }
 
-    /// Returns our items that would lose shown values to older ones, with the affected fields, in a fixed
-    /// order.
+    /// Returns our items whose shown values would be replaced by older ones, with the affected fields, in a
+    /// fixed order.
     func regressed() throws(VaultError) -> [(item: Item, fields: Set<FieldName>)] {
         var found: [(item: Item, fields: Set<FieldName>)] = []
         for id in ids {
@@ -64,15 +65,15 @@ struct ItemsMerge {
         return found
     }
 
-    /// Returns whether an error means that data is damaged, which the merge itself reports, or replaces by the other
-    /// copy's intact data.
+    /// Returns whether an error means that data is damaged. The merge itself reports such damage, or replaces the data
+    /// with the other copy's intact data.
     static func isDamage(_ error: VaultError) -> Bool {
         error.code == .authenticationFailed || error.code == .structureInvalid
     }
 
     // MARK: report
 
-    /// Adds notes about a merged item to the report. `key` is the key under which it is listed now.
+    /// Adds notes about a merged item to the report. `key` is the key under which the item is listed now.
     func note(
         _ item: MergedItem, _ view: ItemView, key: ItemKey, _ report: inout MergeReport
     ) throws(VaultError) {
@@ -126,7 +127,7 @@ struct ItemsMerge {
         return other
     }
 
-    /// Returns the note on two items with the same key; the one with the greater id is listed under another key
+    /// Returns the note about two items with the same key; the item with the greater id is listed under another key
     /// (section 6.1).
     static func sharedKey(_ key: ItemKey, _ one: Bytes16, _ other: Bytes16) -> MergeReport.Note {
         .sharedKey(key, other: PageName(key, second: max(one, other)).listed)

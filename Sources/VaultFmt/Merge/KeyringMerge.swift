@@ -7,12 +7,12 @@ struct KeyringMerge {
     private let ours: MergeSide
     private let theirs: MergeSide
     /// Groups and compartments of both sides. If `needsNewEpoch`, two groups can have the same name until their keys
-    /// are replaced. Slots and hand-overs are those of our copy.
+    /// are replaced. Slots and hand-overs are taken from our copy.
     private(set) var keyring: Keyring
     /// The numbers of the groups whose compartments are replaced, because the group has a new key or a slot has lost
     /// the group.
     private(set) var replaced: Set<UInt64> = []
-    /// The numbers of the groups that are combined with a group of the same name and a smaller number.
+    /// The numbers of the groups that are combined with a group that has the same name and a smaller number.
     private var rewrapped: Set<UInt64> = []
     /// True if the merge is also an operation as defines it.
     private(set) var needsNewEpoch: Bool
@@ -26,7 +26,7 @@ struct KeyringMerge {
         needsNewEpoch = ours.store.header.epoch != theirs.store.header.epoch
         guard ours.vector.floor == theirs.vector.floor,
             try ours.dot(ours.keyring.vaultKey) == theirs.dot(theirs.keyring.vaultKey)
-        else { throw Self.impossible("the copies have different floors or dots of the vault key") }
+        else { throw Self.impossible("the copies have different floors, or their vault keys have different dots") }
         let (mine, its) = (try ours.dot(ours.keyring.keeping.dot), try theirs.dot(theirs.keyring.keeping.dot))
         if mine < its { keyring.keeping = theirs.keyring.keeping }
         try uniteGroups(slots)
@@ -45,7 +45,7 @@ struct KeyringMerge {
 
     // MARK: groups
 
-    /// The grants of each group: slots, with the dots of the grants.
+    /// The grants of each group: the slots that it is granted to, each with the dot of the grant.
     private typealias Grants = [GroupName: [Bytes16: Dot]]
 
     private static func grants(_ slots: some Sequence<(Bytes16, [GroupName: Dot])>) -> Grants {
@@ -160,7 +160,8 @@ struct KeyringMerge {
 
     // MARK: extensions
 
-    /// The names of the other copy's extensions that are missing in our copy or have a different value there.
+    /// The names of the other copy's extensions that are missing from our copy or have a different value there
+    ///
     var differingExtensions: [String] {
         let (mine, its) = (ours.store, theirs.store)
         let pairs = [

@@ -6,7 +6,7 @@ public struct LogEntry: Sendable, Equatable {
     /// The state, for `Vault.changes(since:)`.
     public let state: StateID
     /// The time of the newest change in the state, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the
-    /// machine that made it. The time is later if another machine's clock was ahead.
+    /// machine that made the change. The time is later if another machine's clock was ahead.
     public let time: Int64
     /// True if the state includes changes of another copy that the previous state did not include.
     public let isMerge: Bool
@@ -25,7 +25,7 @@ extension Vault {
             let store = core.store
             guard limit > 0 else { return [] }
             var states = [store.state]
-            // One additional state is read for comparison with the last one.
+            // One additional state is read for comparison with the last state to return.
             states += try store.past.states(before: store.state, most: limit)
             var out: [LogEntry] = []
             for (index, state) in states.prefix(limit).enumerated() {

@@ -24,7 +24,7 @@ extension Vault {
         try merge(other, options: options, progress: progress) { (_) throws(VaultError) in }
     }
 
-    /// Merges as above, but first calls `admit` with the state of the other copy; if it throws, nothing is merged.
+    /// Merges as above, but first calls `admit` with the state of the other copy; if `admit` throws, nothing is merged.
     package func merge(
         _ other: Vault, options: MergeOptions, progress: ((UInt64, UInt64) -> Void)?,
         admit: (WatchedState) throws(VaultError) -> Void
@@ -64,7 +64,7 @@ extension Vault {
     }
 }
 
-/// A vault whose file no program that respects the lock can change.
+/// A vault whose file cannot be changed by any program that respects the lock.
 package struct HeldVault {
     fileprivate let core: VaultCore
 
@@ -122,7 +122,7 @@ private struct Merging {
         return report
     }
 
-    /// Returns notes on damage in our copy. A merge reads only the differences between the copies, so it neither
+    /// Returns notes about damage in our copy. A merge reads only the differences between the copies, so it neither
     /// detects nor replaces damaged data that both copies refer to.
     private func damage() -> [MergeReport.Note] {
         do throws(VaultError) {
@@ -179,8 +179,8 @@ private struct Merging {
         }
     }
 
-    /// Merges after the changes that keep what our copy shows. Theirs has not seen these changes, so it does not
-    /// include our copy.
+    /// Merges after the changes that keep the values that our copy shows. Their copy has not seen these
+    /// changes, so it does not include our copy.
     private func keeping(
         _ renewal: Renewal, _ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
     ) throws(VaultError) -> MergeReport {
@@ -246,7 +246,7 @@ private struct Merging {
         return report
     }
 
-    /// Adds notes on items that now have the same key as another item, unless both were already in this copy.
+    /// Adds notes about items that now have the same key as another item, unless both were already in this copy.
     private func noteSharedKeys(_ changes: VaultChanges, _ report: inout MergeReport) throws(VaultError) {
         for change in changes.items where change.before != change.after {
             guard let listed = change.after, let item = try theirs.find(listed), !item.hasKeyPlain else { continue }
@@ -256,8 +256,8 @@ private struct Merging {
 
     // MARK: equal contents
 
-    /// Makes one file of two with equal contents, if that is asked for. Otherwise, or if ours is that file, the report
-    /// has the given outcome.
+    /// Makes two files with equal contents into one, if the options ask for this. Otherwise, or if ours is the file to
+    /// keep, the report has the given outcome.
     private func unify(
         _ mine: MergeSide, _ its: MergeSide, orReport outcome: MergeReport.Outcome
     ) throws(VaultError) -> MergeReport {
@@ -273,7 +273,7 @@ private struct Merging {
     private func compactOurs(orReport outcome: MergeReport.Outcome) throws(VaultError) -> MergeReport {
         if !options.isRehearsal {
             do throws(VaultError) { try Rebuild.compact(ours, progress: progress) } catch {
-                // A damaged file cannot be compacted. It stays until the other side has compacted its own.
+                // A damaged file cannot be compacted. Our file stays until the other side has compacted its own.
                 guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
                 return MergeReport(outcome)
             }
@@ -308,7 +308,7 @@ private struct Merging {
         return report
     }
 
-    /// Returns notes on the slots that only one side has. A rotation changes the contents of all others.
+    /// Returns notes about the slots that only one side has. A rotation changes the contents of all other slots.
     private func slotsByPresence(
         _ mine: MergeSide, _ its: MergeSide
     ) throws(VaultError) -> [MergeReport.Note] {

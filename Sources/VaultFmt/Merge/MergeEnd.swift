@@ -57,7 +57,7 @@ struct MergeEnd {
         }
     }
 
-    /// Returns the keyring's data about slots, with the group numbers of that keyring.
+    /// Returns the keyring's data about slots, with that keyring's group numbers.
     private func slotDots(_ slots: [SlotMerge.Choice], in keyring: Keyring) throws(VaultError) -> [SlotDots] {
         let numbers = Dictionary(
             keyring.groups.map { (GroupName($0.name), $0.number) }, uniquingKeysWith: { first, _ in first })

@@ -5,10 +5,10 @@ public struct MergeOptions: Sendable {
     public var acceptsOldKeys = false
     /// True if the merge is a dry run: nothing is written, and the lock is not acquired.
     public var isRehearsal = false
-    /// True if our copy is to keep what it shows where the result would show something older that it has replaced. This
-    /// happens if one copy removed an item without having seen another copy's change of it, so that the item comes back
-    /// as it was in that other copy. The items concerned are first changed in our copy, without changing any field
-    /// a dry run reports the same result without a change. `Machine.merge` sets this option.
+    /// True if our copy is to keep the values that it shows where the result would show older values that our copy has
+    /// replaced. This happens if one copy removed an item without having seen another copy's change to the item, so
+    /// that the item comes back as it was in that other copy. The items concerned are first changed in our copy, but no
+    /// field is changed; a dry run reports the same result without a change. `Machine.merge` sets this option.
     public var keepsNewerValues = false
     /// True if two files with equal contents are to become one: theirs replaces ours, ours is kept or, if each contains
     /// what was erased from the other, ours is compacted, which is reported as `merged`.
@@ -43,9 +43,9 @@ public struct MergeReport: Sendable, Equatable {
         /// An item is listed under a different key than before: it was renamed in the other copy, or another item now
         /// has its key.
         case renamed(ItemKey, to: ItemKey)
-        /// An item no longer has a secret: the only one left was forgotten.
+        /// An item no longer has a secret: the only secret left was forgotten.
         case withoutSecret(ItemKey)
-        /// Two writers used one replica id, so a removal of the item cannot be detected; it is kept.
+        /// Two writers used one replica id, so a removal of the item cannot be detected; the item is kept.
         case keptForSplitID(ItemKey)
         /// Earlier values of an item were dropped, because there was no room for them.
         case earlierValuesDropped(ItemKey)
@@ -74,8 +74,8 @@ public struct MergeReport: Sendable, Equatable {
         case slotAddedAgain(SlotID, name: String)
         /// A slot of an unknown kind was dropped, because the new keys cannot be sealed for it.
         case slotDropped(SlotID, name: String)
-        /// This copy and a branch under replaced keys differ in a slot: only one of them has it, or its contents
-        /// differ. The difference was not merged.
+        /// This copy and a branch under replaced keys differ in a slot: only one of them has the slot, or the slot's
+        /// contents differ. The difference was not merged.
         case slotNotCarriedOut(SlotID, name: String)
         /// Both copies have an extension with different values; this copy's value is kept.
         case extensionDiffers(String)
@@ -83,7 +83,7 @@ public struct MergeReport: Sendable, Equatable {
         case damaged(String)
         /// Two items, one from each copy, have the same key; `other` is the key under which one of them is listed.
         case sharedKey(ItemKey, other: ItemKey)
-        /// Part of the other copy is damaged, as described. This copy includes all changes of the other one, and keeps
+        /// Part of the other copy is damaged, as described. This copy includes all changes in the other copy, and keeps
         /// its own version of the common data.
         case copyDamaged(String)
     }
@@ -115,7 +115,7 @@ public struct MergeReport: Sendable, Equatable {
         }
     }
 
-    /// True if two items now have the same key; each copy may have shown a different item under it.
+    /// True if two items now have the same key; each copy may have shown a different item under that key.
     public var hasSharedKeys: Bool {
         notes.contains { note in
             if case .sharedKey = note { true } else { false }
@@ -162,7 +162,7 @@ public struct MergeReport: Sendable, Equatable {
     }
 }
 
-/// A field of an item: the unit that a change sets.
+/// A field of an item: the smallest part that a change can set.
 public enum ConflictField: Sendable, Hashable {
     /// The secret.
     case secret

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// One of two states that are merged, and the changes that it includes (specification, section 8.1).
+/// One of two states that are merged, and the changes that this state includes (specification, section 8.1).
 struct MergeSide {
     let core: VaultCore
     let vector: Vector
@@ -26,7 +26,7 @@ struct MergeSide {
     var store: Store { core.store }
     var keyring: Keyring { core.store.keyring }
 
-    /// Returns whether the side includes a change; if so, values of that change that it lacks were removed.
+    /// Returns whether the side includes a change; if so, values of that change that the side lacks were removed.
     func hasSeen(_ dot: Dot) -> Bool { !isSplit(dot) && vector.hasSeen(dot) }
 
     /// True if an id is split on either side.
@@ -58,7 +58,7 @@ struct MergeSide {
 
     // MARK: slots
 
-    /// The keyring's dots of a slot.
+    /// A slot's dots in the keyring.
     struct SlotState {
         let made: Dot
         let changed: Dot

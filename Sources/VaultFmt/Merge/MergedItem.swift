@@ -1,20 +1,20 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// An item of two copies, and the result of merging it (specification, section 8.1).
+/// An item that is in one or both copies, and the result of merging it (specification, section 8.1).
 struct MergedItem {
     let id: Bytes16
     /// The item in our copy, with its state.
     let ours: Held?
     let theirs: Held?
-    /// The merged item; nil if nothing of it remains. Its values refer to records of either file.
+    /// The merged item; nil if nothing of it remains. Its values refer to records in either file.
     let state: ItemState?
 
     /// An item of one copy.
     struct Held {
         let item: Item
         var state: ItemState
-        /// The reader of the copy that contains it.
+        /// The reader of the copy that contains the item.
         let reader: VaultCore
 
         init(_ item: Item, _ side: MergeSide, isOurs: Bool) throws(VaultError) {
@@ -53,7 +53,7 @@ struct MergedItem {
         return all
     }
 
-    /// The merged item, with references to our file wherever it has the same record.
+    /// The merged item, with references to our file wherever our file has the same record.
     var settled: ItemState? {
         guard var state else { return nil }
         let own = ownRecords
@@ -69,7 +69,7 @@ struct MergedItem {
 
     // MARK: shown values
 
-    /// Returns the merged item's shown values, its values to settle, and its earlier values.
+    /// Returns the values that the merged item shows, its values to settle, and its earlier values.
     func view(_ state: ItemState, limit: Int) throws(VaultError) -> ItemView {
         try state.view(limit: limit) { (name) throws(VaultError) in try classOf(name) }
     }
@@ -90,7 +90,8 @@ struct MergedItem {
         return Self.naming(error, item.key, inOurs: inOurs)
     }
 
-    /// Returns the error with the item and the copy named if damage there is the cause; otherwise returns it unchanged.
+    /// Returns the error, with the item and the copy named if damage there is the cause; any other error is returned
+    /// unchanged.
     static func naming(_ error: VaultError, _ key: ItemKey, inOurs: Bool) -> VaultError {
         guard [.authenticationFailed, .structureInvalid, .io].contains(error.code) else { return error }
         return VaultError(
@@ -118,9 +119,10 @@ struct MergedItem {
 
     /// Returns the fields that would lose the value that our copy shows; nil if the merge would not regress our copy.
     ///
-    /// It would if the result showed no value, or one that our copy has seen and replaced or dropped, while our copy's
-    /// newer value was lost: neither left to settle, nor an earlier value, nor forgotten. Nobody asked for such a loss:
-    /// the newer value was removed with the item, which remains because of a change that the remover had not seen.
+    /// The merge would regress our copy if the result showed no value, or a value that our copy has seen and replaced
+    /// or dropped, while our copy's newer value was lost: neither left to settle, nor an earlier value, nor forgotten.
+    /// Nobody asked for such a loss: the newer value was removed with the item, which remains because of a change that
+    /// the remover had not seen.
     func regressedFields(_ mine: MergeSide, _ forgotten: Set<ForgottenValue>) throws(VaultError) -> Set<FieldName>? {
         guard let before = ours?.state, let state else { return nil }
         let (then, now) = (before.shown().fields, state.shown().fields)
@@ -140,9 +142,9 @@ struct MergedItem {
             guard dot < old, isLost(field, old) else { continue }
             if try classOf(ValueName(field, old)) != classOf(ValueName(field, dot)) { older.insert(field) }
         }
-        // No change has dropped a field if our copy has seen all siblings of the result, or if those that it has not seen
-        // are older than the value. Otherwise, a change of theirs may have dropped what a sibling of ours has, which that
-        // change continues.
+        // No change has dropped a field if our copy has seen all siblings of the result, or if those that it has not
+        // seen are older than the value. Otherwise, a change of theirs that continues a sibling of ours may have
+        // dropped that sibling's value.
         let unseen = state.siblings.keys.filter { !mine.hasSeen($0) }
         let continued = before.siblings.values.filter { sibling in older.contains { sibling.fields[$0] == now[$0] } }
         let hasRegressed = !older.isEmpty

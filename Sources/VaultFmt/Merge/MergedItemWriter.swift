@@ -15,7 +15,7 @@ struct MergedItemWriter {
         records = MergeRecords(transaction, item, theirs)
     }
 
-    /// Writes the record and the past, but not the entry. `state` refers to records in our file where it has them.
+    /// Writes the record and the past, but not the entry. `state` refers to records in our file if our file has them.
     mutating func write(
         _ state: ItemState, _ view: ItemView
     ) throws(VaultError) -> (ItemEntry, Transaction.PlacedAttributes, Past?) {
@@ -36,8 +36,8 @@ struct MergedItemWriter {
         return (entry, placed, past)
     }
 
-    /// Sets the parts of the entry that depend on the item's state, and returns its past. If the past would exceed a
-    /// limit, the item's oldest earlier values are dropped in a change.
+    /// Sets the parts of the entry that depend on the item's state, and returns the item's past. If the past would
+    /// exceed a limit, the item's oldest earlier values are dropped in a change.
     private mutating func finish(
         _ state: inout ItemState, _ view: ItemView, _ entry: inout ItemEntry, _ attributes: [PageAttribute]
     ) throws(VaultError) -> Past? {
@@ -61,7 +61,7 @@ struct MergedItemWriter {
             "an item has too many conflicts: settle some of them on one machine before merging")
     }
 
-    /// Returns an item's past; nil if it exceeds a limit.
+    /// Returns an item's past; nil if the past exceeds a limit.
     private func fitting(
         _ state: ItemState, _ shown: ShownItem, _ states: ItemStates
     ) throws(VaultError) -> (past: Past?, Void)? {
@@ -77,7 +77,7 @@ struct MergedItemWriter {
 
     // MARK: shown values
 
-    /// Returns an entry with the item's own record, and its attributes.
+    /// Returns an entry with the item's own record, and the item's attributes.
     private func record(
         _ state: ItemState, _ shown: ShownItem
     ) throws(VaultError) -> (ItemEntry, Transaction.PlacedAttributes) {
@@ -196,7 +196,7 @@ struct MergedItemWriter {
         return placed
     }
 
-    /// Returns whether a large attribute has a record whose readers differ from those of a compartment.
+    /// Returns whether a large attribute has a record whose readers differ from a compartment's readers.
     private func hasOtherReaders(_ values: [Shown], than compartment: UInt64) throws(VaultError) -> Bool {
         guard let there = transaction.ring.compartment(compartment) else { throw Self.noPlace }
         return !values.compactMap(\.attribute.record).allSatisfy {
@@ -248,7 +248,7 @@ struct MergedItemWriter {
 }
 
 extension WritableKeyring {
-    /// Returns a compartment for a place, even if its key is unavailable; nil if there is none.
+    /// Returns a compartment for a place, even if the compartment's key is unavailable; nil if there is none.
     func compartment(of place: Place) -> UInt64? {
         keyring.compartments.first { info in
             guard let found = compartment(info.number) else { return false }

@@ -6,9 +6,9 @@ enum RelatedKeys {
     case same
     /// Their copy is a branch under a key that ours has replaced.
     case theirsIsBranch
-    /// Our copy is such a branch in relation to theirs.
+    /// Our copy is a branch under a key that theirs has replaced.
     case oursIsBranch
-    /// Each side has replaced a common key. The side that replaced it later stays, and the other one is the branch.
+    /// Each side has replaced a common key. The side that replaced it later stays, and the other side is the branch.
     case bothReplaced(oursStays: Bool)
     /// No hand-overs connect the keys: the copies belong to different owners.
     case foreign
@@ -32,7 +32,7 @@ enum RelatedKeys {
         }
     }
 
-    /// Returns whether there is a key from which each side's hand-overs lead to its own key.
+    /// Returns whether there is a key from which each side's hand-overs lead to that side's own key.
     private static func haveOneOrigin(_ mine: inout HandOvers, _ its: inout HandOvers) throws(VaultError) -> Bool {
         let keys = Set(try mine.all().map(\.handOver.publicKey)).intersection(try its.all().map(\.handOver.publicKey))
         for key in keys {
@@ -52,17 +52,17 @@ enum RelatedKeys {
 }
 
 extension VaultError {
-    /// The error of a merge of two copies that have both replaced the keys, if the other copy's keys and slots would
-    /// stay. That is not necessarily what the caller wants, because a slot that our rotation removed would return.
+    /// The error if both copies have replaced the keys and a merge would keep the other copy's keys and slots. That is
+    /// not necessarily what the caller wants, because a slot that our rotation removed would return.
     package static let replacedKeysLater = VaultError(
         .foreignOwner,
-        "both copies have replaced the keys independently, later in the other one: merging them would keep the other copy's keys and slots, also slots that were removed when this copy's keys were replaced"
+        "both copies have replaced the keys independently, the other one more recently: merging them would keep the other copy's keys and slots, including slots that were removed when this copy's keys were replaced"
     )
 
     /// The same error if our keys and slots would stay.
     package static let replacedKeysEarlier = VaultError(
         .foreignOwner,
-        "both copies have replaced the keys independently, later in this one: accept old keys to merge the other copy's values, if this copy's slots are right; also slots that were removed when the other copy's keys were replaced stay"
+        "both copies have replaced the keys independently, this one more recently: if this copy's slots are correct, accept old keys to merge the other copy's values; slots that were removed when the other copy's keys were replaced will also be kept"
     )
 }
 

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The changes of our copy that come before a merge which would show something older than our copy does. They
+/// The changes that our copy makes before a merge that would show something older than our copy does. They
 /// change no field, but the other copy has not seen them, so the items concerned stay as our copy shows them.
 struct Renewal {
     private let mine: MergeSide
@@ -37,7 +37,8 @@ struct Renewal {
         }
     }
 
-    /// Returns the states that the items would have after the changes, for a dry run. Neither copy includes their dots.
+    /// Returns the states that the items would have after the changes, for a dry run. Neither copy includes the dots of
+    /// these states.
     func rehearsed() throws(VaultError) -> [Bytes16: ItemState] {
         let (core, now) = (mine.core, mine.store.fileSystem.now())
         let ids = Set((mine.vector.rows + its.vector.rows).map(\.id))
@@ -62,8 +63,8 @@ struct Renewal {
         return states
     }
 
-    /// Returns the change of an item that writes these fields with the values that they show. What is left to settle in
-    /// them stays so.
+    /// Returns the change to an item that writes these fields with the values that they show. Values that are left to
+    /// settle in these fields remain so.
     private static func edit(_ fields: Set<FieldName>, _ state: ItemState, _ view: ItemView) -> ItemEdit {
         var edit = ItemEdit()
         for mark in view.marks where fields.contains(mark.field) { edit.reopened[mark] = state.values[mark] }

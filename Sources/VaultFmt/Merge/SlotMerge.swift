@@ -133,7 +133,7 @@ struct SlotMerge {
         throw isInOurs ? VaultError.slotsInUseGone : VaultError.ownSlotGone
     }
 
-    /// Adds the slot that opened our copy again, under the dot of a change, because no full slot is left; a dry
+    /// Adds back the slot that opened our copy, under the dot of a change, because no full slot is left; a dry
     /// run makes no change, and so has no dot.
     mutating func addOpenedAgain(_ dot: Dot?) throws(VaultError) {
         let id = ours.store.slot.id
@@ -148,13 +148,13 @@ struct SlotMerge {
 }
 
 extension VaultError {
-    /// The error of a merge whose result none of the available factors would open.
+    /// The error if none of the available factors would open the result of a merge.
     package static let slotsInUseGone = VaultError(
         .noSlotOpens,
-        "the slot that opened this copy was removed or changed in the other one, so the available factors would not open the result: open it with a slot that both copies have"
+        "the slot that opened this copy was removed or changed in the other one, so the available factors would not open the result: open this copy with a slot that both copies have"
     )
 
-    /// The same error if another program has removed the slot from our copy since it was opened.
+    /// A similar error, for a slot that another program has removed from our copy since the copy was opened.
     fileprivate static let ownSlotGone = VaultError(
-        .noSlotOpens, "the slot that opened this copy has since been removed from it: open it with another slot")
+        .noSlotOpens, "the slot that opened this copy has since been removed: open this copy with another slot")
 }

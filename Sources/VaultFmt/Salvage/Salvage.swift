@@ -25,14 +25,14 @@ public struct SalvageReport: Sendable {
     /// Items that were taken from a change whose commit is damaged or missing: no commit proves that the change was
     /// completed, or that nothing else belonged to it.
     public internal(set) var uncommitted: [ItemKey] = []
-    /// Items that such a change removed; they were recovered nevertheless.
+    /// Items that such a change removed; they were nevertheless recovered.
     public internal(set) var removedLater: [ItemKey] = []
     /// The number of bytes after the newest commit: a change that was being written, or whose commit is damaged.
     public internal(set) var bytesAfterNewest: UInt64 = 0
     /// The number of items counted by the newest commit that are not in the lists above: not even their names could be
     /// found.
     public internal(set) var unnamed: UInt64 = 0
-    /// True if a commit proves the header: if not, the header or the change that made it is damaged or truncated, or
+    /// True if a commit proves the header. If false, the header or the change that made it is damaged or truncated, or
     /// someone else has replaced the header.
     public internal(set) var isHeaderProven = true
     /// The id of the damaged vault.
@@ -43,7 +43,7 @@ public struct SalvageReport: Sendable {
     public private(set) var hasOtherOwners = false
     /// The generation of the newest commit that was found; nil if there is none.
     public internal(set) var generation: UInt64?
-    /// The generation of the vault that the caller has seen, if it is greater than that of the newest commit: all
+    /// The generation of the vault that the caller has seen, if it is greater than the newest commit's: all
     /// changes in between are missing, unless they are among `uncommitted`.
     public private(set) var missingUpTo: UInt64?
     /// Slots with kinds or factors that this version does not know; the new vault has no replacement for them.
@@ -53,7 +53,8 @@ public struct SalvageReport: Sendable {
     /// Other findings.
     public internal(set) var notes: [String] = []
 
-    /// True if all items that were found were recovered, are up to date and proven, and no data is known to be missing.
+    /// True if all items that were found have been recovered and are up to date and proven, and no data is known to be
+    /// missing.
     public var isComplete: Bool {
         lost.isEmpty && older.isEmpty && withoutIndex.isEmpty && unproven.isEmpty && partial.isEmpty
             && uncommitted.isEmpty && bytesAfterNewest == 0 && missingUpTo == nil && unnamed == 0 && isHeaderProven
@@ -75,7 +76,7 @@ public struct SalvageReport: Sendable {
         } else if bytesAfterNewest > 0 {
             reasons.append("a change after the newest commit is incomplete or damaged")
         }
-        // The newest commit's count does not show whether one of them was removed and another one is lost.
+        // The newest commit's count does not show whether one of these items was removed and another one was lost.
         if !withoutIndex.isEmpty { reasons.append("parts of the index are lost") }
         return reasons
     }
@@ -86,7 +87,7 @@ public struct SalvageReport: Sendable {
     var newest: AnchorPoint?
 
     /// Records that the caller has seen a state of the vault. Changes are missing if the newest commit does not include
-    /// all of it.
+    /// that whole state.
     package mutating func compare(withSeen seen: AnchorPoint) {
         guard seen.ownersPublicKey == owners?.value else {
             hasOtherOwners = true
@@ -106,8 +107,8 @@ extension Vault {
     /// Recovers everything that still authenticates in a damaged vault into a new file with new factors. The damaged
     /// file is only read.
     ///
-    /// This requires a header, or its copy, with a slot that the factors open. Objects reachable from a commit with an
-    /// owner's proof are preferred. Other objects are used if only an owner can have made them: in a vault without
+    /// Salvage requires a header, or its copy, with a slot that the factors open. Objects reachable from a commit with
+    /// an owner's proof are preferred. Other objects are used if only an owner can have made them: in a vault without
     /// scoped slots, that applies to all of them; otherwise, to the records of groups that no scoped slot opens.
     /// Objects that the holder of a scoped slot could have made are listed in the report, and used only with
     /// `takesUnproven`. If `owners` is given, a vault with different owners is refused. Throws the same errors as
@@ -261,7 +262,7 @@ struct SalvageSource: ~Copyable {
         let known = max(named?.recordRevision ?? 0, proven.record?.identity.revision ?? 0)
         var isNews = other.item?.revision ?? 0 > proven.item?.revision ?? 0
         if other.isUncertain, other.record?.identity.revision ?? 0 > known { isNews = true }
-        // If the proven record is damaged, an older one may be found, but anyone could have made it.
+        // If the proven record is damaged, an older record may be found, but anyone could have made the older one.
         if !isNews, let named, let record = other.record, record.offset != proven.record?.offset {
             isNews = try !isReadable(named, record)
         }

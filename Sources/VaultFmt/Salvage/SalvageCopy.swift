@@ -33,20 +33,20 @@ struct SalvageCopy {
     /// A value that the item does not show.
     private struct Kept {
         let name: ValueName
-        /// True if the value is left to settle; otherwise it is an earlier one.
+        /// True if the value is left to settle; otherwise, it is an earlier value.
         let isMark: Bool
         let source: Source
 
         enum Source {
-            /// The index refers to its records.
+            /// The index refers to the value's records.
             case held(HeldValue, before: UInt64)
-            /// The index does not refer to its record any more.
+            /// The index no longer refers to the value's record.
             case loose(SalvageScan.Record)
         }
     }
 
-    /// Recovers the item from the record that the index refers to, from the newest record found if that is newer or the
-    /// referenced one is damaged, or otherwise from an earlier value.
+    /// Recovers the item from the record that the index refers to; from the newest record found, if that record is
+    /// newer or the referenced record is damaged; or, otherwise, from an earlier value.
     func run(_ report: inout SalvageReport) throws(VaultError) {
         var reason = "its record is damaged"
         var kept = try keptValues(&report)
@@ -91,7 +91,8 @@ struct SalvageCopy {
     ) throws(VaultError) {
         let compartment = found.record.flatMap { store.view.compartment($0.identity.compartment) }
         let accessibility = found.item?.accessibility ?? compartment?.accessibility ?? .whenUnlocked
-        // An item bound to a device is bound to this device in the new vault; if there is no device, it is not bound.
+        // An item bound to a device is bound to this device in the new vault; if there is no device, the item is not
+        // bound.
         let isPossible = !accessibility.isThisDeviceOnly || transaction.hasDevice
         let key = try newKey()
         try transaction.add(
@@ -103,7 +104,8 @@ struct SalvageCopy {
         if value.isPartial || !isWhole, report.partial.last != found.key { report.partial.append(found.key) }
     }
 
-    /// Returns the key under which the item was listed; one with another suffix if two items were listed under it.
+    /// Returns the key under which the item was listed, or a key with another suffix if two items were listed under
+    /// that key.
     private func newKey() throws(VaultError) -> ItemKey {
         var key = found.key
         for _ in 0..<8 {
@@ -184,7 +186,7 @@ struct SalvageCopy {
         return isWhole
     }
 
-    /// Seals a value in the new vault; returns nothing if it cannot be read.
+    /// Seals a value in the new vault; returns nothing if the value cannot be read.
     private func sealed(
         _ kept: Kept, _ sealing: AdoptedValues
     ) throws(VaultError) -> [(field: FieldName, value: HeldValue)] {
@@ -200,8 +202,8 @@ struct SalvageCopy {
         }
     }
 
-    /// Seals the contents of a record without a reference: a secret, or the sealed attributes that were replaced with
-    /// it.
+    /// Seals the contents of a record without a reference: a secret, or the sealed attributes that were replaced
+    /// together with it.
     private func sealed(
         _ record: SalvageScan.Record, _ sealing: AdoptedValues
     ) throws(VaultError) -> [(field: FieldName, value: HeldValue)] {
@@ -243,7 +245,7 @@ struct SalvageCopy {
         return Content(key: key, secret: body, attributes: Attributes(attributes))
     }
 
-    /// Returns an earlier secret, with those of the item's current attributes that are in pages.
+    /// Returns an earlier secret, with the item's current attributes that are in pages.
     private func value(of kept: Kept) throws(VaultError) -> Value {
         switch kept.source {
         case .held(let value, let end):

@@ -9,13 +9,14 @@ struct SalvageHeader {
     /// True if the header is intact, as its hash shows.
     let isWhole: Bool
 
-    /// Returns the headers to try, in this order: the file's header, its copy, other intact headers near the start, and
-    /// either of the first two if damaged.
+    /// Returns the headers to try, in this order: the file's header, its copy, other intact headers near the start and,
+    /// if damaged, either of the first two.
     ///
-    /// The copy's position follows from the header's length. If that cannot be read, the copy is at the first multiple
-    /// of 4096 that equals the length of the header found there. Bytes may have been inserted or removed in front of the
-    /// copy, or the header of another vault may be in front: intact headers within twice the largest length are then
-    /// candidates too. If there are no candidates, throws the error of the first header, or says that it is one of 0.1.0.
+    /// The copy's position follows from the header's length. If that length cannot be read, the copy is at the first
+    /// multiple of 4096 that equals the length of the header found there. Bytes may have been inserted or removed in
+    /// front of the copy, or the header of another vault may precede it: intact headers within twice the largest length
+    /// are then candidates too. If there are no candidates, throws the error for the first header, or says that this
+    /// header is from 0.1.0.
     static func candidates(_ file: any FileHandle) throws(VaultError) -> [SalvageHeader] {
         var found: [SalvageHeader] = []
         var failure: VaultError?
@@ -61,7 +62,7 @@ struct SalvageHeader {
         return found
     }
 
-    /// How many apparent headers are read at most; anyone can write their first bytes.
+    /// The maximum number of apparent headers to read; anyone can write a header's first bytes.
     private static let mostMoved = 16
 
     private static func read(_ file: any FileHandle, at offset: UInt64) throws(VaultError) -> SalvageHeader {

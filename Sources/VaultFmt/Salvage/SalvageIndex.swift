@@ -1,25 +1,25 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The index of a damaged vault: the items of its newest state and, in ranges of keys whose pages are lost, those of
-/// earlier states. All of these states were made by an owner. An object outside of these states is used only if it must
-/// have been made by an owner, or if the caller requests all objects.
+/// The index of a damaged vault: the items of its newest state and, in ranges of keys whose pages are lost, the items
+/// of earlier states. All of these states were made by an owner. An object outside of these states is used only if it
+/// must have been made by an owner, or if the caller requests all objects.
 struct SalvageIndex {
     /// An item that is in the index, or a record that was found without it.
     struct Found {
-        /// The key of its entry, or that of its record. Two items can be listed under the same key.
+        /// The key in the item's entry or, without an entry, in its record. Two items can be listed under the same key.
         let name: PageName
         let item: Item?
         /// The records of the item that authenticate on their own.
         let records: SalvageScan.Records?
         /// True if the item's entry is lost, or is not from the newest state.
         let isUncertain: Bool
-        /// True if it is from a change whose commit is damaged or missing.
+        /// True if the item is from a change whose commit is damaged or missing.
         var isUncommitted = false
-        /// The offset of the leaf that contains it; nil if it is not in any state.
+        /// The offset of the leaf that contains the item; nil if the item is not in any state.
         var leaf: UInt64?
 
-        /// The key under which it is listed.
+        /// The key under which the item is listed.
         var key: ItemKey { name.listed }
 
         /// The newest record of the item, not counting earlier values.
@@ -61,7 +61,7 @@ struct SalvageIndex {
     private(set) var hasGaps = false
     /// The number of items that the newest commit counts beyond those that were found.
     private(set) var unnamed: UInt64 = 0
-    /// Items that a change whose commit is damaged or missing removed.
+    /// Items that were removed by a change whose commit is damaged or missing.
     private(set) var removedLater: [ItemKey] = []
     /// Ranges that an older state covers, and the clock up to which that state includes every change.
     private var covered: [(gap: Gap, clock: UInt64)] = []
@@ -163,7 +163,7 @@ struct SalvageIndex {
             let item = try ItemCodec.item(name, page, index, entries)
             if let known = items[name]?.item, known.revision >= item.revision { return }
             if let other = names[id], other != name, let known = items[other], known.item?.entry.id == id {
-                // It was renamed, and only one of the pages has its newest name.
+                // The item was renamed, and only one of the pages has its newest name.
                 guard known.isUncertain, known.item?.revision ?? 0 < item.revision else { return }
                 items[other] = nil
             }
@@ -232,8 +232,8 @@ struct SalvageIndex {
         } catch { return }
     }
 
-    /// Records the items that the change removed: its leaves cover their keys, or contain other items of their old
-    /// leaf, but do not contain them.
+    /// Records the items that the change removed: the change's leaves cover the keys of these items, or contain other
+    /// items of their old leaf, but do not contain the items themselves.
     private mutating func noteRemovals(_ leaves: [Page]) {
         let there = Set(leaves.flatMap { page in (0..<page.count).map { page.key($0) } })
         func isThere(_ found: Found) -> Bool { found.item.map { there.contains($0.pageName.bytes) } ?? true }
@@ -269,7 +269,7 @@ struct SalvageIndex {
             guard let record = found.own else { continue }
             do throws(VaultError) {
                 let key = try store.key(of: record)
-                // A record of one group must not contain the key of an item in another.
+                // A record of one group must not contain the key of an item in another group.
                 guard
                     store.view.compartment(record.identity.compartment)?.group.name.utf8.elementsEqual(key.group.utf8)
                         ?? false

@@ -2,12 +2,12 @@ internal import VaultBytes
 internal import VaultStore
 
 /// Everything in a damaged file that authenticates under one of its headers, with the objects at their own offsets or,
-/// if bytes were removed or inserted in front of them, at their former ones.
+/// if bytes were removed or inserted in front of them, at their former offsets.
 struct SalvageReading {
     let header: SalvageHeader
     let store: SalvageStore
     private(set) var scan: SalvageScan
-    /// The file as it was; nil if the objects are at their own offsets.
+    /// The file as it was before its objects were moved; nil if the objects are at their own offsets.
     let shifted: ShiftedFile?
 
     init(
@@ -34,7 +34,8 @@ struct SalvageReading {
         } while try scan.openRecords()
     }
 
-    /// Returns a note on the header that was used, given all that were found; nil if it is the vault's own one.
+    /// Returns a note about the header that was used, given all headers that were found; nil if it is the vault's own
+    /// header.
     func headerNote(_ headers: [SalvageHeader]) -> String? {
         guard header.offset > 0 else { return nil }
         guard let first = headers.first(where: { $0.offset == 0 }) else {
@@ -49,8 +50,9 @@ struct SalvageReading {
     }
 }
 
-/// Looks for the best reading of a damaged file: one whose header is recorded in a commit with a valid proof or, if there
-/// is none, the first one of which anything can be opened. A reading that fails does not prevent the others.
+/// Looks for the best reading of a damaged file: one whose header is recorded in a commit with a valid proof or, if
+/// there is no such reading, the first one in which anything can be opened. A reading that fails does not prevent the
+/// others.
 struct SalvageSearch {
     private let file: any FileHandle
     private let limits: ReaderLimits
@@ -61,9 +63,9 @@ struct SalvageSearch {
     private var slots = SalvageSlots()
     /// Readings whose header no commit proves, best first.
     private var unproven: [SalvageReading] = []
-    /// The first error of a header that does not open.
+    /// The error for the first header that does not open.
     private var refusal: VaultError?
-    /// The errors of readings whose header opens, each with what failed.
+    /// The errors of readings whose header opens, each with a description of the part that failed.
     private var failures: [(what: String, error: VaultError)] = []
 
     init(
@@ -82,7 +84,7 @@ struct SalvageSearch {
         return (device.id.bytes, SecretBox(device.secret.copy()))
     }
 
-    /// Returns the best reading, and notes on it in the report.
+    /// Returns the best reading, and adds notes on it to the report.
     mutating func run(
         _ factors: borrowing Factors, _ report: inout SalvageReport
     ) throws(VaultError) -> SalvageReading {
@@ -111,7 +113,7 @@ struct SalvageSearch {
         for failure in failures { report.notes.append("\(failure.what): \(failure.error.description)") }
     }
 
-    /// Reads the file with each header that the factors open, until a commit proves one.
+    /// Reads the file with each header that the factors open, until a commit proves one of them.
     private mutating func proven(_ headers: [SalvageHeader], _ factors: borrowing Factors) -> SalvageReading? {
         for header in headers {
             guard let slot = open(header, factors) else { continue }
@@ -129,7 +131,7 @@ struct SalvageSearch {
     }
 
     /// Reads the file as it was before bytes were removed or inserted in front of its objects, with each intact header
-    /// that the factors opened, until a commit proves one.
+    /// that the factors opened, until a commit proves one of them.
     private mutating func provenShifted(_ factors: borrowing Factors) -> SalvageReading? {
         for reading in unproven where reading.header.isWhole {
             let header = reading.header
@@ -153,7 +155,7 @@ struct SalvageSearch {
         }
     }
 
-    /// Returns the first reading of which anything can be opened, without trust in its header.
+    /// Returns the first reading in which anything can be opened, without trusting its header.
     private mutating func firstUnproven() throws(VaultError) -> SalvageReading {
         for var reading in unproven {
             reading.store.distrust()

@@ -97,7 +97,7 @@ struct SalvageScan {
     /// True if the header that was used is recorded in an owner's commit.
     var provesHeader: Bool { commits.contains { $0.commit.header == store.finder.headerHash } }
 
-    /// Searches a region frame by frame; after a damaged frame, it continues with the next one that authenticates.
+    /// Searches a region frame by frame; after a damaged frame, continues with the next frame that authenticates.
     private mutating func search(_ region: Range<UInt64>) throws(VaultError) {
         var position = region.lowerBound
         while position < region.upperBound, size - position >= UInt64(Format.frameHeadSize) {
@@ -183,9 +183,9 @@ struct SalvageScan {
         return true
     }
 
-    /// Returns whether a frame may be read. Anyone who can write to the file can fill it with eight-byte heads that
-    /// each claim megabytes. Frames larger than most pages are therefore read only until the failed reads add up to 64
-    /// times the bytes already searched.
+    /// Returns whether a frame may be read. Anyone who can write to the file can fill it with eight-byte heads, each of
+    /// which claims megabytes. Frames larger than most pages are therefore read only until the failed reads add up to
+    /// 64 times the bytes already searched.
     private mutating func mayRead(_ length: Int, at offset: UInt64) -> Bool {
         let free: UInt64 = 256 << 20
         guard length > 4096, wasted + UInt64(length) > free + 64 * (offset - start) else { return true }
@@ -198,7 +198,7 @@ struct SalvageScan {
         switch head.type {
         case .record: return false
         case .chunk:
-            // It cannot be authenticated by any method known to this version.
+            // The frame cannot be authenticated by any method known to this version.
             unknownFrames += 1
             return false
         case .page:
@@ -259,8 +259,8 @@ struct SalvageScan {
         return before != (commits.count, keyrings.count, leaves.count)
     }
 
-    /// Discards the results, because a different keyring opens different records and changes which ones only an owner
-    /// can have made.
+    /// Discards the results, because a different keyring opens different records and changes which records only an
+    /// owner can have made.
     private mutating func startOver() {
         usedKeyring = (store.view.keyring, store.isKeyringProven)
         soundBytes -= opened.reduce(0) { $0 + $1.upperBound - $1.lowerBound }

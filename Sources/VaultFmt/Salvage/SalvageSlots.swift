@@ -1,8 +1,8 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The slots that one salvage has tried. The headers of a damaged file usually contain the same ones: no key is derived
-/// twice, and no provider is asked twice, for the same slot, and all derivations together have one limit.
+/// The slots that one salvage has tried. The headers of a damaged file usually contain the same slots: for each of
+/// them, a key is derived and a provider is asked only once, and one limit applies to all derivations together.
 struct SalvageSlots {
     /// The wrapping keys of the slots that the factors match.
     private var matching: [[UInt8]: SecretBox] = [:]
@@ -41,6 +41,7 @@ struct SalvageSlots {
         }
     }
 
-    /// Returns everything, apart from the factors, that determines whether they match a slot, and its wrapping key.
+    /// Returns everything, apart from the factors themselves, that determines whether they match a slot, and which
+    /// wrapping key results.
     private static func derivation(of slot: Slot, _ header: Header) -> [UInt8] { header.id.bytes + slot.clear }
 }

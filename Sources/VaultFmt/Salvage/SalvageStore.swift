@@ -13,7 +13,7 @@ final class SalvageStore: RecordReading {
     private let slot: OpenedSlot
     /// The owners' public key.
     let owners: OwnersPublicKey
-    /// The keyring in use; nil until one was found.
+    /// The keyring in use; nil until a keyring has been found.
     private var keyring: Keyring?
     private(set) var view = SalvageStore.emptyView
     private(set) var forgeable: Forgeable
@@ -79,7 +79,7 @@ final class SalvageStore: RecordReading {
     }
 
     /// Returns the slots other than the one that was opened, with their names if those can be read: either the known
-    /// slots, which can be recreated with their factors, or the unknown ones.
+    /// slots, which can be recreated with their factors, or the unknown slots.
     func otherSlots(known: Bool) -> [SlotInfo] {
         header.slots.filter { $0.isOpaque != known && $0.id != slot.id }.map { slot in
             do throws(VaultError) { return SlotInfo(slot, part: try ownerPart(slot), dots: nil) } catch {
@@ -104,7 +104,7 @@ final class SalvageStore: RecordReading {
     /// Returns whether the compartment holds earlier values.
     func isOwners(_ compartment: UInt64) -> Bool { view.compartment(compartment)?.isOwners ?? false }
 
-    /// A trial that opens records with the keys that have been unwrapped so far.
+    /// A trial that opens records with the keys unwrapped so far.
     var recordTrial: RecordTrial { RecordTrial(file, sealing, locator: locator, keys: keys) }
 
     /// Throws if the key of the compartment in a record's locator is unknown or cannot be opened.
@@ -189,8 +189,8 @@ final class SalvageStore: RecordReading {
     }
 }
 
-/// The objects that holders of scoped slots could have forged: pages, keyrings, and the records of the groups that they
-/// open. If there are no scoped slots, everything that authenticates was made by an owner.
+/// The objects that holders of scoped slots could have forged: pages, keyrings, and the records of the groups that the
+/// slots open. If there are no scoped slots, everything that authenticates was made by an owner.
 struct Forgeable {
     /// True if pages and keyrings could have been forged.
     let hasIndex: Bool

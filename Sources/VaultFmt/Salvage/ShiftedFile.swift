@@ -7,7 +7,7 @@ final class ShiftedFile: FileHandle {
     private let file: any FileHandle
     /// The header, twice.
     private let front: [UInt8]
-    /// The numbers of bytes that are missing or were inserted; one of them is 0.
+    /// The numbers of bytes that are missing or were inserted; one of the two numbers is 0.
     private let removed: UInt64
     let inserted: UInt64
 
@@ -18,15 +18,15 @@ final class ShiftedFile: FileHandle {
         self.inserted = inserted
     }
 
-    /// The largest number of inserted bytes: the length of the longest header with its copy. At most as many bytes can
-    /// have been removed as there are in front of the first object.
+    /// The largest number of inserted bytes: the length of the longest header together with its copy. At most as many
+    /// bytes can have been removed as there are in front of the first object.
     static let most = 2 * UInt64(Format.Limit.headerSize)
     private static let mostHeads = 16
 
     /// Describes the difference, such as "7 bytes are missing".
     var difference: String { removed > 0 ? "\(removed) bytes are missing" : "\(inserted) bytes were inserted" }
 
-    /// Returns the file as it was, if one of its first commits opens at another offset than its own and has an owner's
+    /// Returns the file as it was, if one of its first commits opens at an offset other than its own and has an owner's
     /// proof. Nothing else is authenticated.
     static func find(
         _ file: any FileHandle, _ found: SalvageHeader, _ codec: CommitCodec
@@ -67,7 +67,7 @@ final class ShiftedFile: FileHandle {
         return places.prefix(mostHeads).filter { size - $0 >= UInt64(Format.commitSize) }
     }
 
-    /// Returns where a little-endian number is in the bytes, at any index.
+    /// Returns all indices at which the bytes contain a little-endian number.
     static func indices(of number: UInt64, in bytes: [UInt8]) -> [Int] {
         let first = UInt8(truncatingIfNeeded: number)
         return bytes.withUnsafeBytes { bytes in

@@ -1,9 +1,9 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// A new index key, and new keys for some groups, in a rewritten file. Granting groups to a slot, changing a grant, and
-/// removing a slot require this: a holder must not be able to open data written before the grant or after its
-/// end.
+/// A new index key, and new keys for some groups, in a rewritten file. A new epoch is required for granting groups to a
+/// slot, changing a grant, and removing a slot: a holder must not be able to open data written before the
+/// grant or after its end.
 struct NewEpoch: ~Copyable {
     private let core: VaultCore
     private let keys: VaultKeys
@@ -76,7 +76,7 @@ struct NewEpoch: ~Copyable {
         rekeying.set(dots)
     }
 
-    /// Reseals a scoped slot with the present keys of the groups that the keyring grants it, under the wrapping key in
+    /// Reseals a scoped slot with the current keys of the groups that the keyring grants it, under the wrapping key in
     /// its owner part.
     func reseal(_ slot: Slot) throws(VaultError) -> Slot {
         let store = core.store
@@ -90,8 +90,8 @@ struct NewEpoch: ~Copyable {
         return new
     }
 
-    /// Rewrites the file with these slots. `current` are those that already have the new keys. Of the remaining slots,
-    /// scoped ones are resealed, and any others that depend on the epoch are dropped.
+    /// Rewrites the file with these slots. `current` are the slots that already have the new keys. Of the remaining
+    /// slots, scoped ones are resealed, and any others that depend on the epoch are dropped.
     consuming func finish(
         _ slots: [Slot], current: Set<Bytes16> = [], _ change: inout SlotChange
     ) throws(VaultError) {

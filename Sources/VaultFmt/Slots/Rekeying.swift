@@ -17,7 +17,7 @@ struct Rekeying {
     private(set) var targets: [UInt64: RecordTarget] = [:]
     /// Compartments of other devices in replaced groups; they keep their numbers and keys.
     private(set) var kept: Set<UInt64> = []
-    /// The new number of each group that was replaced, by its old number.
+    /// The new number of each group that was replaced, keyed by the group's old number.
     private var numbers: [UInt64: UInt64] = [:]
     /// The keys of new groups, by number.
     private var groupKeys: [UInt64: SecretBox] = [:]
@@ -129,7 +129,7 @@ struct Rekeying {
         }
     }
 
-    /// Returns whether a compartment's key is available, because it is for any device or for this one.
+    /// Returns whether a compartment's key is available, because the compartment is for any device or for this one.
     private func isOpenHere(_ info: Keyring.Compartment, _ groupKey: borrowing Secret) throws(VaultError) -> Bool {
         guard info.isDeviceBound else { return true }
         do throws(VaultError) {
@@ -159,7 +159,7 @@ struct Rekeying {
         targets[info.number] = target
     }
 
-    /// Wraps the inner layer, which can be opened only on its device, under the new key.
+    /// Wraps the inner layer, which can be opened only on the compartment's device, under the new key.
     private mutating func keep(
         _ info: Keyring.Compartment, to group: UInt64, _ before: borrowing Secret, _ after: borrowing Secret
     ) throws(VaultError) {

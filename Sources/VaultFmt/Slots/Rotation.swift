@@ -12,8 +12,8 @@ public struct RotationReport: Sendable {
 /// Re-encrypts everything under a new vault key. Slots to keep are rebuilt under their ids, and the others are
 /// dropped.
 ///
-/// To rotate, get a value from `Vault.rotation()`, pass it the factors of the slots to keep, examine `dropped`, and
-/// call `run`.
+/// To rotate, get a `Rotation` from `Vault.rotation()`, pass it the factors of the slots to keep, examine `dropped`,
+/// and call `run`.
 public struct Rotation: ~Copyable {
     private let vault: Vault
     private var factors: [SlotID: FactorsBox] = [:]

@@ -8,8 +8,8 @@ public struct SlotChange: Sendable {
     /// Slots that were dropped because this version does not know their kinds and cannot seal the new keys for them
     ///
     public var dropped: [SlotInfo] = []
-    /// Items of other devices, whose secrets could not be resealed. A former holder of their group's key who also has
-    /// that device's secret can still open them, until a program on that device replaces their key.
+    /// Items of other devices, whose secrets could not be resealed. A former holder of the key of an item's group who
+    /// also has that device's secret can still open the item, until a program on that device replaces the key.
     public var keptForDevices: [ItemKey] = []
 }
 
@@ -18,7 +18,7 @@ enum SlotEditing {
     static let noSuchSlot = VaultError(.noSuchSlot, "no such slot")
 
     /// Throws `invalidArgument` if these factors open a slot other than `other`. Readers use the first slot that the
-    /// factors open, so a second one would never be opened, or would hide the first.
+    /// factors open, so a second slot would never be opened, or would hide the first.
     static func requireNew(
         _ factors: borrowing Factors, _ limits: ReaderLimits, besides other: Bytes16? = nil, _ core: VaultCore
     ) throws(VaultError) {
@@ -57,7 +57,8 @@ enum SlotEditing {
         }
     }
 
-    /// Reseals an owner part after its text or the slot's payload has changed; its length must not change.
+    /// Reseals an owner part after its text or the slot's payload has changed; the part's length must not change
+    ///
     static func sealOwner(
         _ part: OwnerPart, wrappingKey: borrowing Secret, into slot: inout Slot, _ keys: borrowing VaultKeys,
         _ core: VaultCore
@@ -70,8 +71,8 @@ enum SlotEditing {
 
     // MARK: replacing the header
 
-    /// Replaces the header with one that has different slots. If it does not fit in front of the same body, the file is
-    /// compacted.
+    /// Replaces the header with one that has different slots. If the new header does not fit in front of the same body,
+    /// the file is compacted.
     ///
     /// - Parameters:
     ///   - slots: All slots of the new header.
@@ -79,7 +80,8 @@ enum SlotEditing {
     ///   - next: The vector with the dots of the change.
     ///   - opened: The slot with which this handle continues, if its wrapping key changes.
     ///   - core: The vault, locked for writing.
-    /// - Throws: `limitExceeded` if the slots need too much room, or take too long to open; or an error of the file.
+    /// - Throws: `limitExceeded` if the slots need too much room or take too long to open; or an error in reading or
+    ///   writing the file.
     static func replaceHeader(
         _ slots: [Slot], _ keyring: Keyring, _ next: NextVector,
         opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore
@@ -111,7 +113,7 @@ extension Keyring {
         return found
     }
 
-    /// Adds a slot, or replaces the data about it.
+    /// Adds a slot, or replaces the data about an existing one.
     mutating func set(_ slot: SlotDots) {
         removeSlot(slot.id)
         slots.insert(slot, at: slots.firstIndex { $0.id > slot.id } ?? slots.count)
@@ -127,7 +129,7 @@ extension Keyring {
 }
 
 extension NewSlot {
-    /// Checks a passphrase, and asks the provider, if there is one, for a key of the slot with this id.
+    /// Checks a passphrase, and asks the provider, if there is one, for a key for the slot with this id.
     init(
         _ factors: consuming Factors, cost: SlotParameters.Cost?, name: String, vault: Bytes16, id: Bytes16
     ) throws(VaultError) {

@@ -17,12 +17,12 @@ extension Vault {
         try withCore { (core) throws(VaultError) in core.store.keyring.groupNames { _ in true } }
     }
 
-    /// Adds a full slot, or with `grantedGroups`, a scoped slot, which opens only the index and the secrets of these
+    /// Adds a full slot or, with `grantedGroups`, a scoped slot, which opens only the index and the secrets of these
     /// access groups.
     ///
-    /// A scoped slot can read the vault from now on, but not its earlier states: the index key and the group keys are
-    /// replaced, everything sealed under the old group keys is resealed, and the file is rewritten. Records
-    /// for other devices keep their keys; the affected items are returned.
+    /// A scoped slot can read the vault from now on, but not the vault's earlier states: the index key and the group
+    /// keys are replaced, everything sealed under the old group keys is resealed, and the file is rewritten.
+    /// Records for other devices keep their keys; the affected items are returned.
     ///
     /// - Parameters:
     ///   - factors: The factors that will open the slot.
@@ -86,8 +86,8 @@ extension Vault {
         }
     }
 
-    /// Replaces the access groups that a scoped slot opens. Groups that it gains or loses get new keys, and the file is
-    /// rewritten.
+    /// Replaces the access groups that a scoped slot opens. Groups that the slot gains or loses get new keys, and the
+    /// file is rewritten.
     ///
     /// - Parameters:
     ///   - id: The scoped slot.
@@ -124,11 +124,11 @@ extension Vault {
         }
     }
 
-    /// Removes a slot. Unless it is a full slot, its keys are also replaced, and everything sealed under them is
+    /// Removes a slot. Unless the slot is a full slot, its keys are also replaced, and everything sealed under them is
     /// resealed.
     ///
-    /// Anyone who copied the vault key from a full slot still has it; only a rotation revokes it. Throws `lastSlot` for
-    /// the last full slot that this version knows, or `noSuchSlot`.
+    /// Anyone who copied the vault key from a full slot still has that key; only a rotation revokes it. Throws
+    /// `lastSlot` for the last full slot that this version knows, or `noSuchSlot`.
     @discardableResult
     public func removeSlot(_ id: SlotID) throws(VaultError) -> SlotChange {
         try withCore { (core) throws(VaultError) in
@@ -164,12 +164,12 @@ extension Vault {
         }
     }
 
-    /// Replaces the factors of a slot. Its id, its name and the access that it grants do not change.
+    /// Replaces the factors of a slot. The slot's id, its name and the access that it grants do not change.
     ///
-    /// If no id is given, the slot that opened this vault is changed. If no cost is given, the current one is kept, or
+    /// If no id is given, the slot that opened this vault is changed. If no cost is given, the current cost is kept, or
     /// the default is used. Anyone with an old copy of the file and the old factors can still open that copy and, with
-    /// the keys in it, later states too: for a full slot, until the keys are rotated; for a scoped slot, until it is
-    /// removed or its grants change.
+    /// the keys in it, later states too: for a full slot, until the keys are rotated; for a scoped slot, until the slot
+    /// is removed or its grants change.
     ///
     /// Throws `busy` if another program has replaced or removed the slot in the meantime: for the slot that opened this
     /// vault, since the vault was opened or this handle last changed the slot; for any other slot, since this handle
@@ -195,7 +195,7 @@ extension Vault {
                 guard try Self.isUnchanged(old, since: before, core) else { throw Self.replacedMeanwhile }
                 guard !old.isOpaque else {
                     throw VaultError(
-                        .invalidArgument, "this version does not support the kind or the factors of this slot")
+                        .invalidArgument, "this version does not support this slot's kind or factors")
                 }
                 let kept = old.known?.stretch.map { KDFCost($0.cost) } ?? .moderate
                 let inSlot = try (cost ?? kept).checked(for: factors.factors.kinds, allowWeak: allowWeak || cost == nil)

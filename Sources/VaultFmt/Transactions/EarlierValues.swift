@@ -14,8 +14,8 @@ extension Transaction {
         return try opened(value)
     }
 
-    /// Returns an attribute's value of any size at the time of an earlier secret; nil if the item did not have this
-    /// attribute, or if it was sealed.
+    /// Returns the value, of any size, that an attribute had at the time of an earlier secret; nil if the item did not
+    /// have this attribute, or if the attribute was sealed.
     package func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
         try requireOpen()
         return try self.value(of: name, value)
@@ -34,12 +34,13 @@ extension Transaction {
     }
 
     /// Forgets the given earlier values of an item, or all of them, and returns how many were forgotten. Forgetting all
-    /// of them includes those that are no longer listed because the vault now keeps fewer. Forgotten values do not
-    /// return from any copy of the vault, and values with the same bytes are forgotten with them. Their records stay in
-    /// the file until it is compacted.
+    /// of them includes values that are no longer listed because the vault now keeps fewer. Forgotten values do not
+    /// return from any copy of the vault, and values with the same bytes are forgotten as well. The records of
+    /// forgotten values stay in the file until it is compacted.
     ///
-    /// If the list of earlier values is damaged, forgetting all of them drops the list, together with the values to
-    /// settle, and counts as one value. Throws `noSuchItem` if the item or one of these values does not exist.
+    /// If the list of earlier values is damaged, forgetting all of them drops the list together with the values to
+    /// settle, and counts as forgetting one value. Throws `noSuchItem` if the item or one of these values does not
+    /// exist.
     @discardableResult
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         let old = try existing(key)
@@ -60,7 +61,7 @@ extension Transaction {
         return count
     }
 
-    /// Returns the current stored form of an earlier value. Throws `noSuchItem` if it does not exist.
+    /// Returns the current stored form of an earlier value. Throws `noSuchItem` if the value does not exist.
     private static func current(
         _ value: EarlierValue, among known: [EarlierValue]
     ) throws(VaultError) -> EarlierValue {
@@ -70,11 +71,12 @@ extension Transaction {
         return found
     }
 
-    /// Adds earlier values, oldest first, to an item, for example in an import. Only the newest ones are added, up to
+    /// Adds earlier values, oldest first, to an item, for example in an import. Only the newest values are added, up to
     /// the number that the vault keeps; returns how many were added.
     ///
-    /// They are sorted after existing ones, and before values that the item got earlier in the same transaction. Throws
-    /// `noSuchItem`, and the same errors as adding an item with such a secret and such attributes.
+    /// The added values are listed after the item's existing earlier values, and before those that the item received
+    /// earlier in the same transaction. Throws `noSuchItem`, and the same errors as adding an item with such a secret
+    /// and such attributes.
     @discardableResult
     public func addEarlierValues(_ values: [NewEarlierValue], to key: ItemKey) throws(VaultError) -> Int {
         let old = try existing(key)
@@ -96,8 +98,8 @@ extension Transaction {
         return new.count
     }
 
-    /// Sets the dot of fields that receive earlier values to that of the change if they were written in this
-    /// transaction, because their current values must be newer than the added ones.
+    /// Sets the dots of fields that receive earlier values to the dot of the change, if these fields were written in
+    /// this transaction, because their current values must be newer than the added ones.
     private func renew(_ change: inout ItemChange) {
         let entry = change.old.entry
         func isNew(_ field: Int) -> Bool { entry.dot(of: field).revision > core.store.clock }

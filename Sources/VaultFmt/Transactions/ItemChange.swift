@@ -19,7 +19,7 @@ struct ItemChange {
     var keepsUnread = Attributes()
     /// True if the values that the item does not show are dropped, because they cannot be read.
     var losesPast = false
-    /// Losing values that are renamed to a dot of this change: their old names, by new name.
+    /// Losing values that are renamed to a dot of this change: their old names, keyed by the new names.
     var kept: [ValueName: ValueName] = [:]
     /// Further effects on the item's values: they are settled, forgotten or added.
     var edit = ItemEdit()
@@ -52,9 +52,9 @@ struct WrittenFields {
 
 /// The frames that an item needs. Each is counted once, because several values can share a record.
 enum ItemFrames {
-    /// Returns the total length of an item's frames; `past` is the one that its entry refers to.
+    /// Returns the total length of an item's frames; `past` is the past that the item's entry refers to.
     static func bytes(_ entry: ItemEntry, _ large: [RecordRef], _ past: Past?) -> Int64 {
-        // This is the case for most items.
+        // Most items have neither large attributes nor a past.
         if large.isEmpty, entry.past == nil { return possible(entry.record.length) }
         var lengths = [entry.record.offset: entry.record.length]
         func add(_ ref: ObjectRef) { lengths[ref.offset] = ref.length }
@@ -132,8 +132,8 @@ extension Transaction {
         try apply(change, compartment: change.old.entry.compartment) { (_, _, _) throws(VaultError) in }
     }
 
-    /// Changes an item, and writes a new record if its contents differ. `secret` is empty if the item has no secret
-    /// before and after the change.
+    /// Changes an item, and writes a new record if the record's contents differ. `secret` is empty if the item has no
+    /// secret before and after the change.
     func apply(_ change: ItemChange, secret: borrowing Secret) throws(VaultError) {
         try ItemLimits.check(
             secretBytes: secret.count, change.attributes, replacing: change.mayStayUnread, created: change.created,
@@ -214,8 +214,8 @@ extension Transaction {
         return written.key || written.place || written.secret || written.attributes.contains(true) || isDropped
     }
 
-    /// Returns the attributes after a change, in which unchanged large ones refer to their old records, and the fields
-    /// that have a different value.
+    /// Returns the attributes after a change, in which unchanged large attributes refer to their old records, and the
+    /// fields whose values differ.
     private func compared(_ change: ItemChange, _ compartment: UInt64) throws(VaultError) -> (
         Attributes, WrittenFields
     ) {
@@ -241,8 +241,8 @@ extension Transaction {
         return (Attributes(sorted: attributes), written)
     }
 
-    /// Returns whether a given value is the one in the old attribute's own record. A value that cannot be read counts
-    /// as different.
+    /// Returns whether a given value is the same as the value in the old attribute's own record. A value that cannot be
+    /// read counts as different.
     private func isSameLarge(_ old: Attribute, _ new: Attribute, of item: Item) throws(VaultError) -> Bool {
         guard case .inOwnRecord = old.content, new.size ?? 0 > Format.Limit.attributeInItemRecord else { return false }
         do throws(VaultError) {
@@ -266,7 +266,7 @@ extension Transaction {
         }
     }
 
-    /// Sets the dots and times in the entry of an item without a past before and after the change.
+    /// Sets the dots and times in the entry of an item that has no past before or after the change.
     private func setDots(_ change: ItemChange, _ entry: inout ItemEntry, _ written: WrittenFields, _ dot: Dot) {
         let old = change.old.entry
         entry.dot = next.stored(dot)

@@ -16,7 +16,7 @@ extension Transaction {
     /// Returns the item with this key in a page, as this transaction has changed it.
     func entry(_ name: PageName) throws(VaultError) -> Item? {
         if let change = changes.find(name.bytes) {
-            // Records appended by this transaction end before the page that will refer to them, which has not been
+            // Records appended by this transaction end before the page that will refer to them; that page has not been
             // written yet.
             guard let value = change else { return nil }
             return try ItemCodec.item(name, value, entryCheck, before: appender.position)

@@ -15,7 +15,8 @@ public enum Narrowing: Sendable, Hashable {
 public struct Remnant: Sendable, Hashable {
     /// The item's current key.
     public let key: ItemKey
-    /// The access group of the record, if some of its scoped slots can open the record but not the item; otherwise nil.
+    /// The access group of the record, if some of the group's scoped slots can open the record but not the item;
+    /// otherwise nil.
     public let group: String?
     /// True if programs that have locked the vault but kept keys can open the record but not the item.
     public let isOpenWhenLocked: Bool
@@ -29,7 +30,7 @@ public struct Remnant: Sendable, Hashable {
         isForOtherDevices = now.info.isDeviceBound && before.info.device != now.info.device
     }
 
-    /// True if the record can be opened without the rights for the item.
+    /// True if the record can be opened without the rights that the item requires.
     var isReadable: Bool { group != nil || isOpenWhenLocked || isForOtherDevices }
 }
 

@@ -2,9 +2,9 @@ internal import VaultStore
 
 /// A transaction with an explicit beginning and end, for callers without closures, such as the C interface.
 ///
-/// It locks the vault until it ends: using the vault directly throws `invalidArgument` on the thread that began the
-/// transaction, and other threads wait for a limited time. Any thread may use and end the transaction, one at a time.
-/// It is rolled back when its last reference is released.
+/// The transaction locks the vault until it ends: using the vault directly throws `invalidArgument` on the thread that
+/// began the transaction, and other threads wait for a limited time. Any thread may use and end the transaction, one at
+/// a time. The transaction is rolled back when its last reference is released.
 package final class OpenTransaction: Sendable {
     private let vault: Vault
     private let thread: UInt64

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-// Changes of items that have a past before or after the change.
+// Changes to items that have a past before or after the change.
 extension Transaction {
     /// An item's past before a change, if it was read, and after it.
     struct ChangedPast {
@@ -17,7 +17,7 @@ extension Transaction {
         let old = change.old
         var before: Past?
         if change.losesPast {
-            // The records to which it referred can no longer be determined.
+            // The records to which the past referred can no longer be determined.
             tally.isLiveBytesLost = true
         } else {
             do throws(VaultError) { before = try past(of: old) } catch { throw error.naming(.past, of: old.key) }
@@ -75,7 +75,7 @@ extension Transaction {
         }
     }
 
-    /// Returns the change of an item's fields, with the future values of the entry.
+    /// Returns the change to an item's fields, with the values that the entry will have.
     private func edit(
         _ change: ItemChange, _ entry: ItemEntry, _ placed: PlacedAttributes, _ written: WrittenFields
     ) -> ItemEdit {
@@ -95,8 +95,8 @@ extension Transaction {
         return edit
     }
 
-    /// Reseals values that the item no longer shows for owners only. A damaged value that was shown until now cannot be
-    /// kept.
+    /// Reseals, for owners only, values that the item no longer shows. A damaged value that was shown until now cannot
+    /// be kept.
     private func sealForOwners(
         _ state: inout ItemState, _ change: ItemChange, _ placed: PlacedAttributes, in compartment: UInt64,
         before: ItemState, replaced: ShownItem
@@ -144,11 +144,11 @@ extension Transaction {
         return try appender.append(body, as: .past, .past, key: key.secret)
     }
 
-    /// Reads the past that is removed with an item; returns nil if it is unreadable, which does not prevent the removal.
+    /// Reads the past that is removed with an item; returns nil if it is unreadable. This does not prevent the removal.
     func pastToRemove(_ item: Item) throws(VaultError) -> Past? {
         do throws(VaultError) { return try past(of: item) } catch {
             guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
-            // The records to which it referred can no longer be determined.
+            // The records to which the past referred can no longer be determined.
             tally.isLiveBytesLost = true
             return nil
         }

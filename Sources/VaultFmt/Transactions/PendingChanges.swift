@@ -1,12 +1,12 @@
 internal import VaultBytes
 
-/// The changes of one transaction: the last one for each key. They are stored in large pieces, because a transaction
-/// can have a million changes.
+/// The changes made by one transaction: the last change for each key. They are stored in large pieces, because a
+/// transaction can have a million changes.
 struct PendingChanges: TreeChanges {
     private static let pieceSize = 1 << 20
     private static let removed = UInt32.max
 
-    /// The changes, one after the other: key length, value length (all ones if removed), key and value.
+    /// The changes, one after the other: key length, value length (all ones if the key was removed), key and value.
     private var pieces: [[UInt8]] = []
     /// The position of each change: piece, then offset.
     private var places: [UInt64] = []
@@ -35,7 +35,7 @@ struct PendingChanges: TreeChanges {
         return .some(value(Int(table[slot]) - 1))
     }
 
-    /// Sets the value of a key; nil removes it.
+    /// Sets the value of a key; nil removes the key.
     mutating func set(_ key: [UInt8], _ value: [UInt8]?) {
         precondition(isSorted, "changes must be set before they are sorted")
         let place = store(key, value)

@@ -8,7 +8,7 @@ extension Transaction {
         var listed: [PageAttribute] = []
         /// The records of large attributes.
         var large: [RecordRef] = []
-        /// The records that were resealed: each new record, by the old one.
+        /// The records that were resealed: each new record, keyed by the old one.
         var moved: [RecordRef: RecordRef] = [:]
     }
 
@@ -58,7 +58,7 @@ extension Transaction {
         return own
     }
 
-    /// Returns an attribute's record, resealed if its compartment has different readers from the given one.
+    /// Returns an attribute's record, resealed if its compartment's readers differ from the given compartment's.
     private func inCompartment(
         like compartment: UInt64, _ own: RecordRef, _ id: Bytes16
     ) throws(VaultError) -> RecordRef {
@@ -93,16 +93,16 @@ struct OwnersSealing {
     /// The reader of the existing records.
     private let reader: any RecordReading
     private let item: Bytes16
-    /// The offset before which these records end.
+    /// The offset before which the existing records end.
     private let referrer: UInt64
     /// Returns the place of a record that is not resealed.
     private let kept: (RecordRef) throws(VaultError) -> RecordRef
     /// The records of large attributes that the item's new entry refers to, including resealed ones.
     private let shared: Set<RecordRef>
     private let moved: [RecordRef: RecordRef]
-    /// The device to which the item is bound, if it is this one.
+    /// The device to which the item is bound, if that is this device.
     private let bound: Bytes16?
-    /// Records of attributes that were resealed: several values can share one.
+    /// Records of attributes that were resealed: several values can share a record.
     private var done: [RecordRef: RecordRef] = [:]
 
     /// `placed`: the attributes that the item's entry will have.
@@ -113,8 +113,8 @@ struct OwnersSealing {
         ) { (record) throws(VaultError) in record }
     }
 
-    /// `reader`: reads the records, which may be in another file. `referrer`: the offset before which they end. `kept`:
-    /// returns the place of a record that is not resealed; a record from another file is copied first.
+    /// `reader`: reads the records, which may be in another file. `referrer`: the offset before which the records end.
+    /// `kept`: returns the place of a record that is not resealed; a record from another file is copied first.
     init(
         _ transaction: Transaction, _ item: Bytes16, _ placed: Transaction.PlacedAttributes, device: Bytes16,
         reader: any RecordReading, referrer: UInt64, kept: @escaping (RecordRef) throws(VaultError) -> RecordRef

@@ -36,7 +36,7 @@ public final class Transaction: RecordReading {
         var forgotten: Int64 = 0
         var pasts: Int64 = 0
         var liveBytes: Int64 = 0
-        /// True if frames of unknown size were dropped, in which case the remaining ones must be counted.
+        /// True if frames of unknown size were dropped, in which case the remaining frames must be counted.
         var isLiveBytesLost = false
     }
 
@@ -72,7 +72,7 @@ public final class Transaction: RecordReading {
         return try whole(item)
     }
 
-    /// Returns the value of an attribute of any size; nil if the item does not have this attribute. Throws
+    /// Returns the value, of any size, of an attribute; nil if the item does not have this attribute. Throws
     /// `noSuchItem`.
     public func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
         try value(of: name, try existing(key))
@@ -129,11 +129,11 @@ public final class Transaction: RecordReading {
         try make(key, secret, attributes, accessibility, created: created, modified: modified)
     }
 
-    /// Adds an item, or replaces its secret and the given attributes; all other attributes are kept. If no
-    /// accessibility is given, an existing item keeps its own.
+    /// Adds an item, or replaces an existing item's secret and the given attributes; all other attributes are kept. If
+    /// no accessibility is given, an existing item keeps its own.
     ///
-    /// If the secret or the value of a sealed attribute changes, the old one becomes an earlier value, unless the vault
-    /// does not keep any. Conflicts in the fields that are set are settled.
+    /// If the secret or the value of a sealed attribute changes, the old value becomes an earlier value, unless the
+    /// vault does not keep any. Conflicts in the fields that are set are settled.
     public func set(
         _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(),
         accessibility: Accessibility? = nil,
@@ -181,8 +181,8 @@ public final class Transaction: RecordReading {
 
     /// Changes the attributes or accessibility of an item, but not its secret. Throws `noSuchItem`.
     ///
-    /// If the value of a sealed attribute changes, the old one becomes an earlier value, unless the vault does not keep
-    /// any. Conflicts in the attributes that are set are settled.
+    /// If the value of a sealed attribute changes, the old value becomes an earlier value, unless the vault does not
+    /// keep any. Conflicts in the attributes that are set are settled.
     public func update(_ key: ItemKey, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil)
         throws(VaultError)
     {
@@ -223,8 +223,8 @@ public final class Transaction: RecordReading {
         try apply(change, secret: opened.secret)
     }
 
-    /// Removes an item with its earlier values; returns false if the item does not exist. Its ciphertext stays in the
-    /// file until the file is compacted.
+    /// Removes an item with its earlier values; returns false if the item does not exist. The item's ciphertext stays
+    /// in the file until the file is compacted.
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         guard let old = try item(key) else { return false }
         // The removal is a change and therefore needs a dot.
@@ -248,7 +248,7 @@ public final class Transaction: RecordReading {
 
     // MARK: dots
 
-    /// Returns the dot of another change of this commit.
+    /// Returns the dot of another change in this commit.
     func nextDot() throws(VaultError) -> Dot { try next.tick() }
 
     /// Returns the revision under which another record is sealed.
@@ -266,7 +266,8 @@ public final class Transaction: RecordReading {
 
     // MARK: records left behind
 
-    /// Records a replaced record if it can be opened without the rights for its replacement in another compartment.
+    /// Notes a replaced record if it can be opened without the rights that its replacement in another compartment
+    /// requires.
     func note(_ old: Item, now key: ItemKey, in compartment: UInt64) throws(VaultError) {
         guard old.entry.compartment != compartment, let before = ring.compartment(old.entry.compartment),
             let now = ring.compartment(compartment)
@@ -322,8 +323,8 @@ public final class Transaction: RecordReading {
         core.stateChanged()
     }
 
-    /// Counts the live bytes of the new state except those of the vector, which is necessary if a removed part was too
-    /// damaged to determine its size. Returns nil if a remaining part is just as damaged.
+    /// Counts the live bytes of the new state except those of the vector. This is necessary if a removed part was too
+    /// damaged for its size to be determined. Returns nil if a remaining part is just as damaged.
     private func counted(_ new: Commit) throws(VaultError) -> UInt64? {
         try appender.flush()
         let store = core.store

@@ -4,8 +4,8 @@ internal import VaultStore
 extension Vault {
     /// Runs changes that become durable together in one commit, or not at all.
     ///
-    /// `body` runs under the writer's lock and on the newest state; if it throws, nothing changes. Within it, use the
-    /// transaction rather than the vault. Throws `readOnly`, `locked`, `notPermitted`, `busy`, `noSpace`, `io`, and
+    /// `body` runs under the writer's lock and on the newest state; if it throws, nothing changes. Within `body`, use
+    /// the transaction rather than the vault. Throws `readOnly`, `locked`, `notPermitted`, `busy`, `noSpace`, `io`, and
     /// `outcomeUnknown` if syncing failed. Other threads that use the vault meanwhile wait as long as they would for
     /// another process; then `busy` is thrown.
     public func transaction<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
@@ -47,7 +47,7 @@ extension Vault {
         }
     }
 
-    /// Adds an item, or replaces its secret and the given attributes; all other attributes are kept.
+    /// Adds an item, or replaces an existing item's secret and the given attributes; all other attributes are kept.
     public func set(
         _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(),
         accessibility: Accessibility? = nil,
@@ -69,20 +69,20 @@ extension Vault {
         }
     }
 
-    /// Changes an item's key to another one of the same class. Throws `noSuchItem`, `duplicateItem`.
+    /// Changes an item's key to another key of the same class. Throws `noSuchItem`, `duplicateItem`.
     public func move(_ key: ItemKey, to newKey: ItemKey) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in try transaction.move(key, to: newKey) }
     }
 
-    /// Removes an item; returns false if it does not exist. Its ciphertext remains in the file until `compact()`, and
-    /// in any copies of the file.
+    /// Removes an item; returns false if the item does not exist. The item's ciphertext remains in the file until
+    /// `compact()`, and in any copies of the file.
     @discardableResult
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         try transaction { (transaction) throws(VaultError) in try transaction.remove(key) }
     }
 
-    /// Sets the number of earlier values that each field of an item keeps, 0 to 50. Excess values are dropped when their
-    /// item changes.
+    /// Sets the number of earlier values that each field of an item keeps, 0 to 50. Existing excess values are dropped
+    /// when their item is changed.
     public func keepVersions(_ count: Int) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in try transaction.keepVersions(count) }
     }
@@ -153,8 +153,8 @@ extension VaultCore {
         store.endWriting()
     }
 
-    /// Compacts the file once dead bytes exceed live ones by 4 MiB. The commit remains valid even if the compaction
-    /// fails; it is tried again once the dead bytes have doubled, since it reads and writes everything.
+    /// Compacts the file once dead bytes exceed live bytes by 4 MiB. The commit remains valid even if the compaction
+    /// fails; the compaction is tried again once the dead bytes have doubled, since it reads and writes everything.
     func compactIfDue() {
         let dead = deadBytes
         // The file has been compacted since.

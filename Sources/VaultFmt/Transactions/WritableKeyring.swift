@@ -15,7 +15,7 @@ struct WritableKeyring {
         view = core.view
     }
 
-    /// True if the keyring differs from that of the state in which the transaction began.
+    /// True if the keyring differs from the keyring of the state in which the transaction began.
     var isChanged: Bool { keyring != core.store.keyring }
 
     /// Returns the compartment with the given number, if it exists.
@@ -113,7 +113,7 @@ struct WritableKeyring {
 
     // MARK: settings
 
-    /// Changes the keyring, for a merge or a change of a slot.
+    /// Changes the keyring, for a merge or a change to a slot.
     mutating func change<R>(_ body: (inout Keyring) throws(VaultError) -> R) throws(VaultError) -> R {
         defer { view = KeyringView(keyring) }
         return try body(&keyring)

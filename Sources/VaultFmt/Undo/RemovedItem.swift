@@ -5,9 +5,9 @@ internal import VaultStore
 public struct RemovedItem: Sendable {
     /// The item before its removal; its secret is not opened.
     public let item: Item
-    /// The state that contains it, for `Vault.bringBack(_:)`.
+    /// The state that contains the item, for `Vault.bringBack(_:)`.
     public let state: StateID
-    /// The time at which it was removed, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The time at which the item was removed, in milliseconds since 1970-01-01T00:00:00Z.
     public let removed: Int64
 }
 

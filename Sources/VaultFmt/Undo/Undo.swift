@@ -19,8 +19,8 @@ extension Vault {
     ///
     /// Items that have since been removed are restored under their own ids, with their earlier values; items that have
     /// since been added are removed. A secret or sealed attribute that differs becomes an earlier value; earlier values
-    /// that have since been forgotten or dropped do not return. Its conflicts are restored too. Access groups and slots
-    /// do not change.
+    /// that have since been forgotten or dropped do not return. The conflicts of the earlier state are restored too.
+    /// Access groups and slots do not change.
     ///
     /// - Parameters:
     ///   - earlier: The state whose items are restored.
@@ -34,8 +34,8 @@ extension Vault {
 
     /// Restores an earlier state like `undo(to:from:)`.
     ///
-    /// `settles`: Whether conflicts that did not exist in the earlier state are settled, as by the redo of a settlement
-    /// and the undo of a merge.
+    /// `settles`: Whether conflicts that did not exist in the earlier state are settled, as when a settlement is redone
+    /// or a merge is undone.
     package func undo(to earlier: StateID, from expected: StateID, settles: Bool) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in
             let core = transaction.core
@@ -43,7 +43,7 @@ extension Vault {
                 throw VaultError(.busy, "another process has changed the vault in the meantime")
             }
             let past = try core.earlierState(earlier)
-            // Replaced values are kept up to the greater of both limits.
+            // Replaced values are kept up to the greater of the two limits.
             let kept = try core.keyring(of: past.commit).keeping.count
             if kept > transaction.ring.kept { try transaction.keepVersions(kept) }
             try UndoWriter(transaction, then: past, settles: settles).write()
@@ -51,13 +51,13 @@ extension Vault {
         }
     }
 
-    /// Restores removed items with their earlier values and under their own ids, in one new commit; an item that exists
-    /// again is left unchanged.
+    /// Restores removed items with their earlier values and under their own ids, in one new commit; an item that
+    /// already exists again is left unchanged.
     ///
     /// - Parameter items: The items, from `removedItems`.
     /// - Returns: The number of items that were restored.
-    /// - Throws: `duplicateItem` if another item now has the name of one of them; `invalidArgument` if the file no
-    ///   longer contains one of them; and the same errors as `transaction`.
+    /// - Throws: `duplicateItem` if another item now has the name of an item to restore; `invalidArgument` if the file
+    ///   no longer contains one of the items; and the same errors as `transaction`.
     @discardableResult
     public func bringBack(_ items: [RemovedItem]) throws(VaultError) -> Int {
         try transaction { (transaction) throws(VaultError) in

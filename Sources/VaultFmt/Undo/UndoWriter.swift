@@ -48,8 +48,8 @@ struct UndoWriter {
 
     // MARK: items in both states
 
-    /// Restores changed items. If another item currently has the name of a restored one, the latter waits until the
-    /// name is free.
+    /// Restores changed items. An item whose earlier name is currently used by another item waits until the name is
+    /// free.
     private func putBack(_ changed: [(then: Item, now: Item)]) throws(VaultError) {
         var waiting = changed
         while !waiting.isEmpty {
@@ -144,9 +144,9 @@ struct UndoWriter {
 
     // MARK: removed items
 
-    /// Restores an item under its own id, with its old records, its earlier values and its conflicts. Its shown values
-    /// and values to settle receive dots of this change, so a merge treats it as the same item, changed after its
-    /// removal.
+    /// Restores an item under its own id, with its old records, its earlier values and its conflicts. The item's shown
+    /// values and values to settle receive dots of this change, so a merge treats it as the same item, changed after
+    /// its removal.
     private func revive(_ item: Item) throws(VaultError) {
         try refuseForgotten(item)
         let before = try transaction.state(of: item)

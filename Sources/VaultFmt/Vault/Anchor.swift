@@ -6,16 +6,17 @@ package import VaultStore
 public struct Anchor: Equatable, Sendable, LosslessStringConvertible {
     /// The relation of the current state to an anchor.
     public enum Verdict: Sendable, Hashable {
-        /// The current state has a different owners' key without a hand-over to it: someone else made the vault.
+        /// The current state is under a different owners' key, to which no hand-over leads: someone else made the
+        /// vault.
         case foreign
-        /// The current state includes the same changes as the anchor's.
+        /// The current state includes the same changes as the anchor's state.
         case same
-        /// The current state lacks changes of the anchor's state and has no others: the file was rolled back.
+        /// The current state lacks changes that the anchor's state has, and has no others: the file was rolled back.
         case older
         /// The current state includes every change of the anchor's state.
         case descends
-        /// Each of the two states has changes that the other one lacks, or the anchor's is under a replaced key and has
-        /// changes that were not handed over.
+        /// Each of the two states has changes that the other one lacks, or the anchor's state is under a replaced key
+        /// and has changes that were not handed over.
         case forked
 
         init(_ ancestry: Ancestry) {
@@ -75,8 +76,8 @@ public struct Anchor: Equatable, Sendable, LosslessStringConvertible {
 
     /// `VAULT:GENERATION:CHAIN:OWNERS:FLOOR:ROWS`: the vault's id, 32 hexadecimal digits; the generation, decimal; the
     /// chain value and the owners' public key, 64 hexadecimal digits each; the floor, decimal; and the rows of the
-    /// vector, separated by commas: the replica id, 16 hexadecimal digits, an exclamation mark if it is split, an equals
-    /// sign, and the revision, decimal. This form will not change.
+    /// vector, separated by commas: the replica id, 16 hexadecimal digits, an exclamation mark if the id is split, an
+    /// equals sign, and the revision, decimal. This form will not change.
     public var description: String {
         let rows = point.vector.rows.map { row in
             let digits = String(row.id, radix: 16)
@@ -113,8 +114,8 @@ public struct StateID: Hashable, Sendable, LosslessStringConvertible {
         self.init(vault: vault, generation: generation, chainValue: chain)
     }
 
-    /// `VAULT:GENERATION:CHAIN`: the vault's id, 32 hexadecimal digits; the generation, decimal; and the chain value, 64
-    /// hexadecimal digits. This form will not change.
+    /// `VAULT:GENERATION:CHAIN`: the vault's id, 32 hexadecimal digits; the generation, decimal; and the chain value,
+    /// 64 hexadecimal digits. This form will not change.
     public var description: String { "\(vault):\(generation):\(Hex.encode(chain))" }
 }
 

@@ -1,7 +1,7 @@
 internal import VaultBytes
 
-/// Iterates over items in key order, as they were when the cursor was made. It reads ahead, using more threads the
-/// further it gets.
+/// Iterates over items in key order, as they were when the cursor was made. The cursor reads ahead, using more threads
+/// the further it gets.
 public struct ItemCursor: Sendable {
     private var leaves: LeafBatches<Item>
     /// The items of the most recently read leaves, and the index of the next item; then the items of further leaves.
@@ -26,7 +26,7 @@ public struct ItemCursor: Sendable {
         tally = query == Query() ? TreeTally(core.store.tree, core.store.state.commit, core.entryCheck) : nil
     }
 
-    /// Returns the next matching item, or nil after the last. Throws the errors of reading a page:
+    /// Returns the next matching item, or nil after the last. Throws the errors that can occur when a page is read:
     /// `authenticationFailed`, `structureInvalid`, `io`.
     public mutating func next() throws(VaultError) -> Item? {
         while index == items.count {
@@ -80,7 +80,7 @@ struct LeafReader: Sendable {
         prefix = query.keyPrefix
     }
 
-    /// Adds the matching items of a leaf; returns true if no further leaf can contain any.
+    /// Adds the matching items of a leaf; returns true if no further leaf can contain matching items.
     func read(_ leaf: PageRef, inPassing: Bool, into items: inout [Item]) throws(VaultError) -> Bool {
         let page = inPassing ? try tree.source.inPassing(leaf) : try tree.source.page(leaf)
         var check = check
@@ -131,7 +131,7 @@ struct TreeTally: Sendable {
 
 /// The forgotten values that a tree lists.
 enum ForgottenValues {
-    /// Calls `body` with each forgotten value, in the order of their dots; throws when it reaches a malformed one.
+    /// Calls `body` with each forgotten value, in the order of their dots; throws when it reaches a malformed value.
     static func forEach(
         _ tree: TreeReader, _ check: EntryCheck, _ body: (ForgottenValue) throws(VaultError) -> Void
     ) throws(VaultError) {

@@ -33,7 +33,7 @@ struct LeafBatches<Output: Sendable>: Sendable {
     }
 
     /// Returns the outputs of the next leaves, in consecutive parts; empty after the last leaf. Parts that follow the
-    /// last one, or one with an error, must be ignored.
+    /// last part, or a part with an error, must be ignored.
     mutating func next() throws(VaultError) -> [Part] {
         let leaves = try nextLeaves()
         guard !leaves.isEmpty else { return [] }
@@ -49,7 +49,7 @@ struct LeafBatches<Output: Sendable>: Sendable {
         }
     }
 
-    /// Returns the outputs of the next leaves as a single part, or throws its error; nil after the last leaf.
+    /// Returns the outputs of the next leaves as a single part, or throws that part's error; nil after the last leaf.
     mutating func nextOutputs() throws(VaultError) -> [Output]? {
         let parts = try next()
         guard var all = parts.first?.outputs else { return nil }

@@ -5,7 +5,7 @@ internal import VaultStore
 package struct EarlierValueID: Sendable, Hashable {
     /// The revision of the change that set the value.
     package let revision: UInt64
-    /// The replica id under which it was set.
+    /// The replica id under which the value was set.
     package let replica: UInt64
     /// The name of the attribute in UTF-8; nil for a secret.
     package let attribute: [UInt8]?
@@ -21,7 +21,7 @@ package struct EarlierValueID: Sendable, Hashable {
         self.init(revision: value.revision, replica: value.replica, attribute: name)
     }
 
-    /// Finds the value among those of an item. Throws `noSuchItem`.
+    /// Finds the value among an item's values. Throws `noSuchItem`.
     package func find(among values: [EarlierValue]) throws(VaultError) -> EarlierValue {
         guard let found = values.first(where: { EarlierValueID($0) == self }) else {
             throw VaultError(.noSuchItem, "the item has no such earlier value")
@@ -30,9 +30,9 @@ package struct EarlierValueID: Sendable, Hashable {
     }
 }
 
-// Functions that find an item by key and read it from the same state, regardless of other threads.
+// Functions that find an item by its key and read it from the same state, regardless of other threads.
 extension Vault {
-    /// Returns the value of an attribute of any size; nil if the item does not have this attribute. Throws
+    /// Returns the value, of any size, of an attribute; nil if the item does not have this attribute. Throws
     /// `noSuchItem`, and the same errors as `get`.
     package func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
@@ -45,8 +45,8 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.open(try core.earlierValue(id, of: key)) }
     }
 
-    /// Returns an attribute's value of any size at that time; nil if the item did not have this attribute. Throws
-    /// `noSuchItem`, and the same errors as `open`.
+    /// Returns the value, of any size, that an attribute had at that time; nil if the item did not have this attribute.
+    /// Throws `noSuchItem`, and the same errors as `open`.
     package func attribute(_ name: String, of id: EarlierValueID, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
             try core.attribute(name, of: try core.earlierValue(id, of: key))

@@ -15,8 +15,9 @@ public struct OpenOptions: ~Copyable, Sendable {
     /// The owners' public key that the vault must have; otherwise `foreignOwner` is thrown before any of its contents
     /// are returned.
     public var owners: OwnersPublicKey?
-    /// True to search the whole file for the newest state, instead of only its end within the bounds of section 7.1.
-    /// Use it to call `repair` on a vault that cannot be opened because other programs have appended bytes.
+    /// True to search the whole file for the newest state, instead of only the end of the file within the bounds of
+    /// section 7.1. Use this to call `repair` on a vault that cannot be opened because other programs have appended
+    /// bytes.
     public var searchesWholeFile = false
     /// The number of threads for lists, scans, compaction and rotation, 1 to 64; nil for one per processor, up to 16.
     /// Threads are started when there is work for them, and end with the call or cursor that uses them.
@@ -79,7 +80,7 @@ extension Vault {
     /// Creates a vault with one full slot, and opens it for changing.
     ///
     /// An existing file or a dangling symbolic link is never overwritten (`fileExists`). Throws `weakKDF` for a cost
-    /// below the floor unless that is allowed, `kdfLimit` for a cost that readers would refuse, `noSpace` and `io`.
+    /// below the floor unless `allowWeak` is set, `kdfLimit` for a cost that readers would refuse, `noSpace` and `io`.
     public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init())
         throws(VaultError)
         -> Vault
@@ -169,8 +170,8 @@ extension CreateOptions {
 extension OpenOptions {
     consuming func takeDevice() -> Device? { device }
 
-    /// Returns the place with these options: the owners' public key, the extent of the search and the number of
-    /// threads.
+    /// Returns the given place with these options applied: the owners' public key, the extent of the search and the
+    /// number of threads.
     borrowing func asked(at place: Store.Place) throws(VaultError) -> Store.Place {
         try Workers.check(threads: threads)
         var place = place
@@ -183,7 +184,7 @@ extension OpenOptions {
 
 /// Opening a vault again without its factors. `VaultLocal` stores the key in the kernel keyring.
 extension Vault {
-    /// Returns the slot that opened this vault and its wrapping key. Throws `locked`.
+    /// Returns the slot that opened this vault, and that slot's wrapping key. Throws `locked` if the vault is locked.
     package func keptKey() throws(VaultError) -> KeptKey {
         try withCore { (core) throws(VaultError) in
             guard !core.isLocked else { throw VaultError(.locked, "the vault is locked") }
@@ -202,7 +203,7 @@ extension Vault {
         return try Vault(opened: store, options: options)
     }
 
-    /// Returns the vault id in a file's header, which is not authenticated.
+    /// Returns the vault id in a file's header. The id is not authenticated.
     package static func id(at path: String, place: Store.Place = Store.Place()) throws(VaultError) -> VaultID {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         return VaultID(try Store.readHeader(file).0.id)

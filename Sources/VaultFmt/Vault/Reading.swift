@@ -20,9 +20,9 @@ extension Vault {
         }
     }
 
-    /// Opens the secret of an item returned by a cursor, with its attributes of at most 4096 bytes. The item must be
-    /// from the state that is being read: after a compaction or rotation, get it again. Throws the same errors as
-    /// `get`.
+    /// Opens the secret of an item returned by a cursor, with the item's attributes of at most 4096 bytes. The item
+    /// must be from the state that is being read: after a compaction or rotation, get the item again. Throws the same
+    /// errors as `get`.
     public func open(_ item: Item) throws(VaultError) -> OpenedItem {
         try withCore { (core) throws(VaultError) in try core.opened(item) }
     }
@@ -42,8 +42,8 @@ extension Vault {
         try withCore { (core) throws(VaultError) in ItemCursor(core, query) }
     }
 
-    /// Returns the value of an attribute of any size, sealed or not; nil if the item does not have this attribute. The
-    /// item must be from the state that is being read. Throws the same errors as `get`.
+    /// Returns the value, of any size, of an attribute, sealed or not; nil if the item does not have this attribute.
+    /// The item must be from the state that is being read. Throws the same errors as `get`.
     public func attribute(_ name: String, of item: Item) throws(VaultError) -> Secret? {
         // A value that is already in memory is returned without accessing the vault.
         if let attribute = item.attributes.attribute(name), attribute.isRead { return attribute.secret }
@@ -61,14 +61,14 @@ extension Vault {
         }
     }
 
-    /// Returns the earlier values of an item returned by a cursor; it must be from the state that is being read.
+    /// Returns the earlier values of an item returned by a cursor; the item must be from the state that is being read.
     public func earlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
         try withCore { (core) throws(VaultError) in try core.earlierValues(of: item) }
     }
 
     /// Returns the secrets and sealed attributes that merges have left to settle in an item returned by a cursor,
-    /// oldest first. They are read like earlier values, and become earlier values if the item is settled in favour of
-    /// the shown values.
+    /// oldest first. These values are read like earlier values, and become earlier values if the item is settled in
+    /// favor of the shown values.
     public func unsettledValues(of item: Item) throws(VaultError) -> [EarlierValue] {
         try withCore { (core) throws(VaultError) in
             try core.requireEarlierValues()
@@ -83,8 +83,8 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.open(value) }
     }
 
-    /// Returns the device to which an earlier value is bound; nil if it is not bound to a device. The value must be
-    /// from the state that is being read. Throws `locked`.
+    /// Returns the device to which an earlier value is bound; nil if the value is not bound to a device. The value must
+    /// be from the state that is being read. Throws `locked`.
     public func device(of value: EarlierValue) throws(VaultError) -> DeviceID? {
         try withCore { (core) throws(VaultError) in
             guard let number = value.value.record?.compartment,
@@ -97,8 +97,8 @@ extension Vault {
     /// Returns an earlier secret, or the earlier value of a sealed attribute. Throws the same errors as `open`.
     public func secret(of value: EarlierValue) throws(VaultError) -> Secret { try open(value).takeSecret() }
 
-    /// Returns an attribute's value of any size at the time of an earlier secret; nil if the item did not have this
-    /// attribute, or if it was sealed. Throws the same errors as `open`.
+    /// Returns the value, of any size, that an attribute had at the time of an earlier secret; nil if the item did not
+    /// have this attribute, or if the attribute was sealed. Throws the same errors as `open`.
     public func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
         if let attribute = value.attributes.attribute(name), attribute.isRead { return attribute.secret }
         return try withCore { (core) throws(VaultError) in try core.attribute(name, of: value) }

@@ -10,7 +10,7 @@ public enum ScannedSecret {
 }
 
 extension Vault {
-    /// Calls `body` with every matching item and its secret, sorted by key, as of the start of the call.
+    /// Calls `body` with every matching item and its secret, sorted by key, as they were at the start of the call.
     ///
     /// Items are read in batches, on several threads, into memory that is reused and wiped. If an item's key is not
     /// available, `body` is passed the reason; a damaged item ends the scan with `authenticationFailed` or
@@ -129,16 +129,16 @@ final class ScanPart: Sendable {
         var whole: [Int: Item] = [:]
     }
 
-    /// The possible sizes of the memory. If secrets are small, one of these is enough for a batch; otherwise, the
-    /// memory holds a single secret.
+    /// The possible sizes of the memory. If secrets are small, memory of one of these sizes is enough for a batch;
+    /// otherwise, the memory holds a single secret.
     private static let memorySizes = [32_768, 65_536, 131_072, 262_144]
     private let leafReader: LeafReader
     private let reader: ScanReader
     private let sizes: [Int]
     private let state: Guarded<State>
 
-    /// Makes a part. All threads together use as much memory as two parts, unless each would then have less than the
-    /// minimum.
+    /// Makes a part. All threads together use as much memory as two parts, unless each thread would then have less than
+    /// the minimum.
     init(_ leafReader: LeafReader, _ reader: ScanReader, threads: Int) {
         self.leafReader = leafReader
         self.reader = reader
@@ -190,8 +190,8 @@ final class ScanPart: Sendable {
         }
     }
 
-    /// Allocates memory for the next items, or at least for the first of them; returns false if that fails, which is
-    /// then the result for the first item.
+    /// Allocates memory for the next items, or at least for the first of them; returns false if the allocation fails,
+    /// in which case that failure is the result for the first item.
     private func makeRoom(_ state: inout State) -> Bool {
         let rest = state.items[state.next...].reduce(0) { $0 + Self.size($1) }
         let usual = sizes.first { $0 >= rest } ?? sizes[sizes.count - 1]
@@ -211,9 +211,9 @@ final class ScanPart: Sendable {
     /// A record to open: its offset, the index of its item, the index of its key, and its place in memory.
     private typealias PlannedRecord = (offset: UInt64, item: Int, key: Int, start: Int)
 
-    /// Moves on by as many items as fit in memory and have known keys. Returns their records, in the order of the file,
-    /// in which those that are close together are read with one call, and their keys. Items whose records cannot be
-    /// read get their results, and the others get placeholders.
+    /// Moves on by as many items as fit in memory and have known keys. Returns the records of these items and their
+    /// keys; the records are in the order of the file, in which records that are close together are read with one call.
+    /// Items whose records cannot be read get their results, and the others get placeholders.
     private func plan(_ items: [Item], _ state: inout State) -> (records: [PlannedRecord], keys: [SecretBox]) {
         var records: [PlannedRecord] = []
         records.reserveCapacity(items.count - state.next)

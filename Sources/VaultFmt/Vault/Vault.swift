@@ -4,11 +4,11 @@ package import VaultStore
 
 /// A vault: one encrypted file of items.
 ///
-/// A handle reads one consistent state: the newest one when it was opened. `refresh()` and every change move it to the
-/// newest state at that time. Any number of threads may use one handle, and any number of processes may use one file;
-/// only one of them writes at a time, and the others wait. A handle belongs to the process that opened it: in a child
-/// process after fork(2), all of its functions throw `otherProcess`, and it neither changes the file nor releases the
-/// lock. The format is described in `Spec/vaultfmt-1.md`.
+/// A handle reads one consistent state: the newest one when the vault was opened. `refresh()` and every change move the
+/// handle to the newest state at that time. Any number of threads may use one handle, and any number of processes may
+/// use one file; only one process writes at a time, and the others wait. A handle belongs to the process that opened
+/// it: in a child process after fork(2), all of the handle's functions throw `otherProcess`, and it neither changes the
+/// file nor releases the lock. The format is described in `Spec/vaultfmt-1.md`.
 public final class Vault: Sendable {
     let exclusive = ExclusiveLock()
     // Accessed only within `exclusive`: a mutex that owned it could not pass it to the caller's closures.
@@ -93,13 +93,13 @@ public final class Vault: Sendable {
         } catch { return otherwise }
     }
 
-    /// Moves to the newest committed state of the file. A locked vault stays at its current state.
+    /// Moves to the newest committed state of the file. A locked vault remains at its current state.
     ///
     /// Throws `rolledBack` or `forked` if that state does not descend from the current one, `noSlotOpens` if the keys
     /// were replaced, and the same errors as opening.
     public func refresh() throws(VaultError) { try withCore { (core) throws(VaultError) in try core.refresh() } }
 
-    /// Returns how the current state relates to a remembered one. Throws `invalidArgument` for an anchor of another
+    /// Returns the relation of the current state to a remembered one. Throws `invalidArgument` for an anchor of another
     /// vault.
     public func verdict(on anchor: Anchor) throws(VaultError) -> Anchor.Verdict {
         guard anchor.vault == id else {

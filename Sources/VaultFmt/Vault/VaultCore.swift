@@ -20,7 +20,7 @@ final class VaultCore: RecordReading {
     private var knownPastKey: SecretBox?
     /// The reason why the last due compaction failed.
     var compactionBlocked: String?
-    /// The file's dead bytes when that compaction failed; 0 if it did not fail.
+    /// The number of dead bytes in the file when that compaction failed; 0 if it did not fail.
     var deadWhenBlocked: UInt64 = 0
 
     init(_ store: Store, device: consuming Device?, lockWait: Double) {
@@ -45,11 +45,11 @@ final class VaultCore: RecordReading {
         CompartmentKeys.Context(store: store, device: device, deviceID: deviceID, isLocked: isLocked)
     }
 
-    /// Updates everything that depends on the store's state after it has changed.
+    /// Updates everything that depends on the store's state; called after that state has changed.
     func stateChanged() {
         if view.keyring != store.keyring {
             view = KeyringView(store.keyring)
-            // Keys may have been replaced, for example by removing a scoped slot.
+            // Keys may have been replaced, for example because a scoped slot was removed.
             compartments.forgetAll()
         }
         if epoch != store.header.epoch {
@@ -97,11 +97,11 @@ final class VaultCore: RecordReading {
 
     // MARK: records
 
-    /// The minimum size of a record for which starting a thread takes little time compared with hashing or opening the
-    /// record.
+    /// The minimum size of a large record: if a record is at least this large, starting a thread takes little time
+    /// compared with hashing or opening the record.
     private static let largeRecord = 1 << 20
 
-    /// Returns a frame that another frame, at `referrer`, refers to, after checking its hash and head.
+    /// Returns a frame that another frame, at `referrer`, refers to, after checking the frame's hash and head.
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
         let pages = store.pages
         try decoding { () throws(FormatError) in try ref.check(type, from: pages.bodyStart, before: referrer) }
@@ -128,7 +128,7 @@ final class VaultCore: RecordReading {
             frame, ref, record.identity(of: item), key, pages.sealing, Workers(store.threads))
     }
 
-    /// Returns the key of a compartment, given by its number.
+    /// Returns the key of the compartment with the given number.
     func key(_ number: UInt64) throws(VaultError) -> SecretBox {
         if let known = compartments.known(number) { return known }
         guard let compartment = view.compartment(number) else {
@@ -200,7 +200,7 @@ final class VaultCore: RecordReading {
     func beginWriting() throws(VaultError) {
         guard store.isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         try requireOwner()
-        // The store may have moved to another state before it failed.
+        // The store may have moved to another state before the change failed.
         defer { stateChanged() }
         try store.beginWriting(wait: lockWait) { () throws(VaultError) in try refuseReadOnlyExtensions() }
     }
@@ -220,8 +220,8 @@ final class VaultCore: RecordReading {
 }
 
 extension VaultCore {
-    /// Returns a slot's owner part and, if its kind depends on the epoch, its wrapping key. Throws if a scoped slot
-    /// contains groups other than those that the keyring grants it.
+    /// Returns a slot's owner part and, if the slot's kind depends on the epoch, its wrapping key. Throws if a scoped
+    /// slot contains groups other than those that the keyring grants it.
     func ownerPart(of slot: Slot) throws(VaultError) -> (
         part: OwnerPart, wrappingKey: SecretBox
     ) {

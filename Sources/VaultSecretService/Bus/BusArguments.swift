@@ -1,6 +1,7 @@
 internal import VaultExchange
 
-/// The arguments of a call, consumed one by one. Throws `InvalidArgs` for anything that does not fit the method.
+/// The arguments of a call, which are consumed one by one. Anything that does not fit the method is rejected with
+/// `InvalidArgs`.
 struct BusArguments {
     private var rest: ArraySlice<BusValue>
 

@@ -3,8 +3,8 @@ package struct BusClient: Hashable, Sendable {
     /// The unique name, which the bus never reuses for another connection.
     package let name: String
     package let process: UInt32
-    /// The name of the client's program, as the process reports it. It is only for display, and must never decide
-    /// anything.
+    /// The name of the client's program, as the process reports it. The name is only for display, and no decision may
+    /// depend on it.
     package let program: String
 
     package init(name: String, process: UInt32, program: String) {

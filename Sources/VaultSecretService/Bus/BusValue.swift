@@ -10,7 +10,7 @@ package indirect enum BusValue: Sendable {
     case path(String)
     case bytes(SharedSecret)
     case structure([BusValue])
-    /// The signature of the elements, and the elements.
+    /// The signature of the elements, and the elements themselves.
     case array(String, [BusValue])
     /// An entry of a dictionary; a dictionary is an array of entries.
     case entry(BusValue, BusValue)

@@ -23,7 +23,7 @@ package enum ServiceName {
 /// An object of the service, as named by a path. The object need not exist.
 enum ServiceObject: Hashable, Sendable {
     case service
-    /// The parents of the collections and of the aliases; they exist for introspection only.
+    /// The parents of the collections and of the aliases, which exist only for introspection.
     case collections
     case aliases
     /// An access group.
@@ -72,12 +72,12 @@ enum ServiceObject: Hashable, Sendable {
         }
     }
 
-    /// The maximum length of a path: that of an item in a group whose name consists entirely of escaped bytes.
+    /// The maximum length of a path. The longest path is an item's, if every byte of its group's name is escaped.
     private static let longest = 3 * Format.Limit.field + 128
 }
 
-/// A name encoded as an element of an object path: letters and digits are kept, any other byte becomes `_` and two
-/// hexadecimal digits, and the empty name becomes `_`.
+/// A name encoded as an element of an object path: letters and digits are kept, any other byte becomes `_` followed by
+/// two hexadecimal digits, and the empty name becomes `_`.
 enum PathElement {
     static func encode(_ name: String) -> String {
         guard !name.isEmpty else { return "_" }

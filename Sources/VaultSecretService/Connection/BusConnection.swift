@@ -15,8 +15,8 @@ package final class BusConnection {
 
     private static let daemon = "org.freedesktop.DBus"
 
-    /// Connects to the bus, before anyone is asked for a passphrase. The name is requested later, once clients can be
-    /// served.
+    /// Connects to the bus before anyone is asked for a passphrase. The service's name is requested later, once clients
+    /// can be served.
     ///
     /// - `name`: The service's name on the bus.
     /// - `replaces`: Whether to take over the name from another service that allows it.
@@ -28,7 +28,7 @@ package final class BusConnection {
         guard failure >= 0, let opened else {
             throw AgentError(
                 .unavailable,
-                "cannot connect to the bus of the session: \(Self.text(failure)); set DBUS_SESSION_BUS_ADDRESS, or start "
+                "cannot connect to the session's bus: \(Self.text(failure)); set DBUS_SESSION_BUS_ADDRESS, or start "
                     + "the agent with 'dbus-run-session'")
         }
         bus = opened
@@ -172,7 +172,7 @@ package final class BusConnection {
         return HeldCall(success: answer, refusal: BusMessage(failure))
     }
 
-    /// Answers a call that was held; nil values refuse it.
+    /// Answers a call that was held; nil values refuse the call.
     func reply(to call: HeldCall, _ values: [BusValue]?) {
         if let values, send(call.success, values) { return }
         _ = send(call.refusal, [])
@@ -203,7 +203,7 @@ package final class BusConnection {
 
     /// Appends the values to a message and sends it; returns false if that fails.
     private func send(_ message: BusMessage, _ values: [BusValue]) -> Bool {
-        // Swift could otherwise free the message after its last use here, which is reading the pointer.
+        // Without the extended lifetime, Swift could free the message as soon as the pointer has been read.
         unsent = min(unsent, BusLimits.unsent) + values.reduce(BusLimits.overhead) { $0 + $1.size }
         return withExtendedLifetime(message) {
             MessageWriter(message.pointer).append(values) && user_bus_send(bus, message.pointer) >= 0

@@ -33,7 +33,7 @@ struct MessageReader {
             guard values <= most else {
                 throw .limit("the call has too many values; at most \(most) are read")
             }
-            // Copied, because the next call into libsystemd changes it.
+            // The text is copied, because the next call into libsystemd changes it.
             let inner = contents.map { String(cString: $0) } ?? ""
             all.append(try value(type, inner, depth: depth))
         }

@@ -93,8 +93,8 @@ package final class SecretServiceServer: AttachedService {
         connection = nil
     }
 
-    /// Reconnects to the bus, and requests the name again: otherwise another program could take it and be asked in our
-    /// place.
+    /// Reconnects to the bus, and requests the name again: otherwise, another program could take the name and receive
+    /// our clients' calls.
     private func reconnect(after pause: UInt64) {
         do throws(AgentError) {
             let new = try BusConnection(for: name, replaces: replaces)
@@ -131,7 +131,7 @@ package final class SecretServiceServer: AttachedService {
     private func openingText(of question: PersonQuestion, now: UInt64) -> String? {
         switch service.readiness(now: now) {
         case .open: service.take(.yes, to: question, now: now)
-        // Nobody is asked: the vault is unlocked with 'vaultfmt unlock'.
+        // Nobody is asked: the user opens the vault with 'vaultfmt unlock'.
         case .closed: service.take(.notAsked, to: question, now: now)
         case .needsPassphrase: return service.passphraseQuestion(question.number)
         }
@@ -190,8 +190,8 @@ package final class SecretServiceServer: AttachedService {
         }
     }
 
-    /// Returns the client with a name. Throws `AccessDenied` if it belongs to another user, or if the bus does not report
-    /// its user.
+    /// Returns the client with the given name. Throws `AccessDenied` if the client belongs to another user, or if the
+    /// bus does not report the client's user.
     private func client(_ name: String, _ connection: BusConnection) throws(BusError) -> BusClient {
         if let known = clients[name] { return known }
         guard name.hasPrefix(":"), name.utf8.allSatisfy(Self.isOfName) else { throw .denied("there is no such client") }

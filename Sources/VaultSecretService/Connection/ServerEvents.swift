@@ -1,7 +1,7 @@
 /// Events about the bus and about clients that were not admitted, for `agent status`.
 ///
-/// The number of events is limited. If a program is refused repeatedly, under whatever name, that is reported only once
-/// until another program is admitted.
+/// The number of events is limited. If a program is refused repeatedly, under whatever name, the refusal is reported
+/// only once until another program is admitted.
 struct ServerEvents {
     private var texts: [String] = []
     private var lastRefusal: String?

@@ -92,8 +92,8 @@ struct ListedItem: Sendable {
         [("service", item.key.service ?? ""), ("username", TwinName.userName(item) ?? "")].filter { !$0.1.isEmpty }
     }
 
-    /// Returns whether this item has no lookup attributes of its own, and matches the service and the account in the
-    /// given ones.
+    /// Returns whether this item has no lookup attributes of its own, and its service and account match those in the
+    /// given attributes.
     func isNamed(by others: LookupAttributes) -> Bool {
         guard !hasOwnAttributes, let service = attributes["service"] else { return false }
         return others["service"]?.isSame(as: service) ?? false

@@ -26,10 +26,10 @@ struct Listing: Sendable {
 
     func has(group: String) -> Bool { groups.contains { $0.isSame(as: group) } }
 
-    /// Returns the item with an id.
+    /// Returns the item with the given id.
     subscript(id: ItemID) -> ListedItem? { places[id].map { items[$0] } }
 
-    /// Returns the item with an id in a group.
+    /// Returns the item with the given id in a group.
     func item(_ group: String, _ id: ItemID) -> ListedItem? {
         guard let item = self[id], item.group.isSame(as: group) else { return nil }
         return item
@@ -37,9 +37,10 @@ struct Listing: Sendable {
 
     func items(in group: String) -> [ListedItem] { items.filter { $0.group.isSame(as: group) } }
 
-    /// Returns the item that a new item replaces: the item in its group with exactly the same attributes or, failing
-    /// that, an item without attributes of its own that has the same service and account. If the new item has no
-    /// attributes, the labels must match as well, because two clients that specify none may mean different items.
+    /// Returns the item that a new item replaces: the item in the same group with exactly the same attributes or,
+    /// failing that, an item without attributes of its own that has the same service and account. If the new item has
+    /// no attributes, the labels must match as well, because two clients that specify no attributes may mean different
+    /// items.
     func replaced(by new: NewItem) -> ListedItem? {
         let all = items(in: new.group)
         guard !new.attributes.all.isEmpty else {

@@ -2,9 +2,9 @@ internal import VaultAgent
 internal import VaultExchange
 internal import VaultFmt
 
-/// The names under which the vault stores an item's lookup attributes (Docs/agent.md). They keep their own names,
-/// except those that mean something to the vault or its commands. Such names get the prefix `field:`, as in an import,
-/// so that a client cannot turn an item into, say, an SSH key.
+/// The names under which the vault stores an item's lookup attributes (Docs/agent.md). Lookup attributes keep their own
+/// names, except for names that mean something to the vault or its commands. Those names get the prefix `field:`, as in
+/// an import, so that a client cannot turn an item into, say, an SSH key.
 enum LookupNames {
     /// The attribute for the content type of the secret; without it, the type is `text/plain`.
     static let contentType = "content-type"
@@ -20,6 +20,8 @@ enum LookupNames {
         "git-authtype", "git-password-expiry-utc", "expiration", mark,
         // Used by the Keychain API; the first one is a policy that clients must not be able to remove.
         "authentication-policy", "keychain-types", "invisible", "negative", "generic",
+        // Fields of an item: commands would show them twice, and could take an attribute in the index for the secret.
+        "class", "id", "secret", "password", "group", "accessible", "created", "modified",
     ])
     private static let reservedPrefixes = [AttributeName.fieldPrefix, AttributeName.filePrefix, "sealed:"]
 
@@ -30,7 +32,8 @@ enum LookupNames {
     /// Returns the name under which the vault stores a lookup attribute.
     static func storedName(of name: String) -> String { isReserved(name) ? AttributeName.fieldPrefix + name : name }
 
-    /// Returns the lookup attribute stored under a name in the vault; nil if the name does not belong to one.
+    /// Returns the lookup attribute stored under a name in the vault; nil if the name does not belong to a lookup
+    /// attribute.
     static func lookupName(of stored: String) -> String? {
         if stored.utf8.starts(with: AttributeName.fieldPrefix.utf8) {
             let name = String(decoding: stored.utf8.dropFirst(AttributeName.fieldPrefix.utf8.count), as: UTF8.self)
@@ -54,7 +57,7 @@ struct ItemName {
     private static let accounts = ["username", "user", "account", "login"]
     private static let longest = 255
 
-    /// Derives them from attributes that clients use for such names, or otherwise from the label.
+    /// Derives the service and account from attributes that clients use for such names, or otherwise from the label.
     init(_ attributes: LookupAttributes, label: String) {
         service = Self.first(Self.services, attributes) ?? Self.shortened(label.isEmpty ? "secret" : label)
         account = Self.first(Self.accounts, attributes) ?? ""

@@ -1,5 +1,5 @@
 /// The access groups that are served as collections: those named by the user, and those whose names consist of the
-/// default group's name, a slash, and more. Clients cannot create collections in any other group.
+/// default group's name, a slash, and further text. Clients cannot create collections in any other group.
 package struct ServedGroups: Sendable {
     /// The groups named by the user; the first one is the default collection.
     package let named: [String]
@@ -17,7 +17,7 @@ package struct ServedGroups: Sendable {
     /// Returns the group for a collection to which a client gave a name.
     func group(ofCollection name: String) -> String { defaultGroup + "/" + name }
 
-    /// Returns the named groups that a slot does not grant, and whether it grants none of the collections.
+    /// Returns the named groups that a slot does not grant, and whether the slot grants none of the collections.
     package func missing(in granted: [String]) -> (groups: [String], isAll: Bool) {
         let missing = named.filter { group in !granted.contains { $0.isSame(as: group) } }
         return (missing, !granted.contains(where: include))

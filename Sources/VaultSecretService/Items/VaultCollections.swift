@@ -38,8 +38,8 @@ final class VaultCollections {
     /// How many times the vault has been locked. It may have been opened again since.
     var lockCount: UInt64 { served.lockCount }
     var vaultPath: String { served.path }
-    /// The access granted by the slot that opened the vault, and whether the vault can be changed; nil while it is
-    /// locked.
+    /// The access granted by the slot that opened the vault, and whether the vault can be changed; nil while the vault
+    /// is locked.
     var access: (access: Access, isWritable: Bool)? { served.openAccess }
 
     /// Opens the vault if it is opened on demand and that requires no prompt; returns whether a person has to be asked.
@@ -85,7 +85,7 @@ final class VaultCollections {
                 continue
             }
             if !isKnown { found.append(group) }
-            // The location of the record in the file may have changed, but nothing here depends on it.
+            // The location of the record in the file may have changed, but nothing here depends on that location.
             if let known = remembered?[item.id], known.revision == item.revision, known.key == item.key {
                 items.append(known)
             } else {
@@ -128,10 +128,10 @@ final class VaultCollections {
 
     // MARK: secrets
 
-    /// Returns the secret of an item, which must be the one that was listed.
+    /// Returns an item's secret. The secret must be the one that was listed.
     ///
-    /// - Throws: `IsLocked`; `NoSuchObject`; `AccessDenied` if it belongs to another device; `LimitsExceeded` if it is
-    ///   too large; `Failed` if it has just been replaced.
+    /// - Throws: `IsLocked`; `NoSuchObject`; `AccessDenied` if the secret belongs to another device; `LimitsExceeded`
+    ///   if it is too large; `Failed` if it has just been replaced.
     func secret(of item: ListedItem, now: UInt64) throws(BusError) -> Secret {
         let vault = try open(now: now)
         var changed: Int64?
@@ -211,7 +211,7 @@ final class VaultCollections {
     }
 
     private static let readOnly = BusError.denied(
-        "the vault was opened for reading only, by a scoped slot or a read-only file")
+        "the vault was opened for reading only: its slot is scoped, or its file is read-only")
 
     /// Stores a secret in a new item, or in one that was listed.
     ///
@@ -222,7 +222,8 @@ final class VaultCollections {
         let vault = try open(now: now)
         if old == nil, let count = remembered?.items.count, count >= limits.itemsToStore {
             throw .limit(
-                "the collections have \(count) items; programs can store new ones below \(limits.itemsToStore)")
+                "the collections have \(count) items; programs can store new ones only while there "
+                    + "are fewer than \(limits.itemsToStore)")
         }
         let changes = try Self.changes(
             label: item.label, attributes: item.attributes, contentType: item.contentType, of: old)
@@ -298,7 +299,7 @@ extension VaultCollections {
     private static let gone = VaultError(.noSuchItem, "the item no longer exists")
     private static let mostTwins = 1000
 
-    /// Returns a key for a new item that no other item has.
+    /// Returns a key that no other item has, for a new item.
     private static func freeKey(
         _ item: NewItem, _ transaction: Transaction, _ attributes: inout Attributes
     ) throws(VaultError) -> ItemKey {
@@ -357,7 +358,7 @@ extension VaultCollections {
 }
 
 extension BusError {
-    /// Calls `body`, and converts its errors to errors of the bus.
+    /// Calls `body`, and converts its errors to D-Bus errors.
     static func vault<R: ~Copyable>(_ body: () throws(VaultError) -> R) throws(BusError) -> R {
         do throws(VaultError) { return try body() } catch { throw BusError(error) }
     }

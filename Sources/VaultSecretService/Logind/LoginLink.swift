@@ -10,8 +10,8 @@ final class LoginLink {
     /// A descriptor that delays sleep while it is open; nil if sleep is not delayed.
     private var delay: Int32?
 
-    /// The maximum number of questions without an answer. The system's bus allows a connection 128 calls that wait for a
-    /// reply, and refuses more.
+    /// The maximum number of questions without an answer. The system bus allows each connection 128 calls that are
+    /// waiting for a reply, and refuses any more.
     private static let mostAsked = 64
 
     /// - `session`: The id of the session in which the agent was started.

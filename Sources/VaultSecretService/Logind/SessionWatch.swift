@@ -1,8 +1,8 @@
-/// Decides from what logind reports about sessions when to lock the vault (org.freedesktop.login1(5)). It does not use
-/// the bus itself: `LoginLink` sends its questions, and passes on the answers and signals.
+/// Decides when to lock the vault, based on what logind reports about sessions (org.freedesktop.login1(5)). It does not
+/// use the bus itself: `LoginLink` sends its questions, and passes on the answers and signals.
 ///
-/// The relevant sessions are those of the user that have a seat (a screen and keyboard of this machine) or are
-/// graphical, and the one in which the agent was started. A session that has not been described yet also counts,
+/// The relevant sessions are the user's sessions that have a seat (a screen and keyboard of this machine) or are
+/// graphical, and the session in which the agent was started. A session that has not been described yet also counts,
 /// because it may be one of them.
 struct SessionWatch {
     /// A question to logind or the bus.
@@ -112,7 +112,7 @@ struct SessionWatch {
             questions += [.sessions, .delay]
         case .sessions:
             guard let values, case .array(_, let all)? = values.first else {
-                failure = "systemd-logind does not tell which sessions there are"
+                failure = "systemd-logind does not report which sessions there are"
                 return
             }
             undescribed = []
@@ -149,7 +149,8 @@ struct SessionWatch {
             sessions[path] = nil
             return
         }
-        // The session has ended, but some of its processes have not; logind removes the session only after they have.
+        // The session has ended, but some of its processes have not; logind removes the session only after they have
+        // ended.
         if case .text("closing")? = properties["State"] {
             end(path)
             return

@@ -4,8 +4,8 @@ internal import VaultFmt
 struct Consents {
     /// The items that a person has allowed a client to read and change, by the client's name.
     private var agreed: [String: Set<ItemID>] = [:]
-    /// The items whose secret a client has set itself, with the time at which it did: the client knows this secret, but
-    /// none that was set later.
+    /// The items whose secrets a client has set itself, with the times at which it set them: the client knows these
+    /// secrets, but no later ones.
     private var stored: [String: [ItemID: Int64]] = [:]
     /// The items that a client has created and in which no other client has stored a secret since.
     private var made: [String: Set<ItemID>] = [:]

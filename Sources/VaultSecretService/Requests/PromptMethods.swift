@@ -44,7 +44,8 @@ extension SecretService {
                 prompts.setPut(number, about: question.items, secretTimes: secretTimes(of: question.items))
                 return PersonQuestion(number: number, kind: .confirm(question.text))
             }
-            // A person has agreed to this in another question in the meantime, or its subject no longer exists.
+            // In the meantime, a person has agreed to this in another question, or the question's subject has ceased to
+            // exist.
             carryOut(number, now: now)
             noteTime()
         }
@@ -168,7 +169,7 @@ extension SecretService {
             let names = agreed.compactMap { collections.remembered?[$0] }.map(Self.name).joined(separator: ", ")
             note("unlocked the \(agreed.count == 1 ? "secret" : "secrets") \(names)", by: prompt.client)
         }
-        // The client asked for these while the vault was locked, so they may not exist.
+        // The client asked for these objects while the vault was locked, so they may not exist.
         var known: [String] = []
         for path in paths where try exists(path, now: now) { known.append(path) }
         prompts.replace(number, .unlock(known))

@@ -68,7 +68,8 @@ extension SecretService {
     }
 
     /// Returns an item's label and its access group, because a client can create a collection with the same label as
-    /// another. They are not shortened, because items whose names differ only at the end would look the same.
+    /// another collection. The names are not shortened, because items whose names differ only at the end would look the
+    /// same.
     static func name(_ item: ListedItem) -> String {
         "\(TerminalText.quoted(item.label, limit: .max)) in \(TerminalText.quoted(item.group, limit: .max))"
     }

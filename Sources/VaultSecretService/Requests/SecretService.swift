@@ -5,7 +5,7 @@ internal import VaultLocal
 /// The answer to a call.
 package enum ServiceAnswer: Sendable {
     case reply(Result<[BusValue], BusError>)
-    /// There is no answer until a person has been asked. `takeReplies` then returns it under this number.
+    /// There is no answer until a person has been asked. `takeReplies` then returns the answer under this number.
     case later(UInt64)
 }
 
@@ -309,7 +309,7 @@ package final class SecretService {
         let changes = collections.takeChanges()
         for change in changes { forget(change) }
         signals += ServiceSignals.about(changes, collections.remembered)
-        // Whoever unlocked the vault again may not know about earlier consents.
+        // The person who unlocked the vault again may not know about earlier consents.
         if !areConsentsValid {
             knownLocks = collections.lockCount
             consents = Consents()

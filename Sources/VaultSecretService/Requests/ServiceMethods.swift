@@ -155,7 +155,7 @@ extension SecretService {
         return [.paths(unlocked), try prompt(.unlock(locked), for: client)]
     }
 
-    /// Returns whether a path is that of an existing collection or item, as far as that is known.
+    /// Returns whether a path belongs to an existing collection or item, as far as that is known.
     func exists(_ path: String, now: UInt64) throws(BusError) -> Bool {
         do throws(BusError) {
             switch resolved(path) {
@@ -188,7 +188,7 @@ extension SecretService {
         guard label.utf8.count <= BusLimits.collectionName else {
             throw .limit("a collection's label can have at most \(BusLimits.collectionName) bytes")
         }
-        // Checked first, so that nothing is created if the alias is rejected.
+        // The alias is checked first, so that nothing is created if it is rejected.
         if !alias.isEmpty { try checkAlias(alias) }
         let group = try collections.makeCollection(label, for: client.name, now: now)
         if !alias.isEmpty { aliases.append((alias, group)) }

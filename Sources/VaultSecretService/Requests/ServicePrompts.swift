@@ -40,13 +40,13 @@ struct ServicePrompts {
         var isPut = false
         /// The items that the question names.
         var subjects: [ItemID] = []
-        /// The times at which their secrets had been set, if the question concerns these secrets.
+        /// The times at which those items' secrets had been set, if the question concerns these secrets.
         var secretTimes: [ItemID: Int64] = [:]
 
         var hasSecret: Bool { if case .replace = action { true } else { false } }
 
         /// Throws unless the secret of an item is still the one that the question was about: the user has not agreed to
-        /// lose a secret that was stored since.
+        /// lose a secret that was stored later.
         func requireAgreed(_ item: ListedItem) throws(BusError) {
             guard secretTimes[item.id] == item.secretChanged else {
                 throw .failed("another secret has been stored in it since you were asked; try again")
@@ -132,7 +132,8 @@ struct ServicePrompts {
         questions.append((number, kind))
     }
 
-    /// The position of the next question to ask: the first one of a client that is not being asked about already.
+    /// The position of the next question to ask: the first one that concerns a client about which no other question is
+    /// being asked.
     private var next: Int? {
         guard !questions.isEmpty else { return nil }
         let busy = Set(prompts.values.filter(\.isPut).map(\.client.name))

@@ -42,7 +42,7 @@ enum KeyAgreement {
     /// Returns the number, padded with leading zeros. Throws for numbers that would make the key predictable (0, 1 and
     /// the prime minus 1), and for numbers that are not less than the prime.
     private static func checked(_ number: SharedSecret) throws(BusError) -> Secret {
-        let refused = BusError.arguments("the public number of the session is not acceptable")
+        let refused = BusError.arguments("the session's public number is not acceptable")
         guard number.count <= size * 2 else { throw refused }
         let bytes = number.withBytes { Array($0.drop { $0 == 0 }) }
         // The prime is odd, so the prime minus 1 differs from it only in the last byte.

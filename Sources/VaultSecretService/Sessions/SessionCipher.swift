@@ -5,9 +5,9 @@ internal import VaultFmt
 
 /// How a session's secrets are encrypted on the bus.
 enum SessionCipher: Sendable {
-    /// Not encrypted: any program that can monitor the bus can read them.
+    /// The secrets are not encrypted: any program that can monitor the bus can read them.
     case plain
-    /// Encrypted with AES-128 in CBC mode with PKCS #7 padding.
+    /// The secrets are encrypted with AES-128 in CBC mode, with PKCS #7 padding.
     case encrypted(SharedSecret)
 
     private static let blockSize = 16
@@ -31,7 +31,7 @@ enum SessionCipher: Sendable {
         return (vector, SharedSecret(padded))
     }
 
-    /// Decrypts a secret from the client. Throws `InvalidArgs` if it is not encrypted as the session requires.
+    /// Decrypts a secret from the client. Throws `InvalidArgs` if the secret is not encrypted as the session requires.
     func opened(_ secret: ServiceSecret) throws(BusError) -> Secret {
         let refused = BusError.arguments("the secret is not encrypted as its session requires")
         guard case .encrypted(let key) = self else {

@@ -9,10 +9,10 @@ package enum Ancestry: Sendable, Equatable {
     case forked
 }
 
-/// A program's record of a state whose proof it has checked, without the vault's id (section 7.2).
+/// A record of a state whose proof the program has checked. It does not include the vault's id (section 7.2).
 package struct AnchorPoint: Equatable, Sendable {
     package let ownersPublicKey: Bytes32
-    /// The generation, which is used only in messages.
+    /// The state's generation, used only in messages.
     package let generation: UInt64
     package let chain: Bytes32
     package let vector: Vector
@@ -26,7 +26,7 @@ package struct AnchorPoint: Equatable, Sendable {
 }
 
 extension Ancestry {
-    /// Compares two states under the same key by their vectors.
+    /// Compares the vectors of two states that are under the same key.
     package init(of anchor: Vector, in state: Vector) {
         switch (state.hasSeen(all: anchor), anchor.hasSeen(all: state)) {
         case (true, true): self = .same
@@ -43,10 +43,10 @@ package struct HandOvers {
     private let listed: [HandOver]
     private let referrer: UInt64
     private let current: Bytes32
-    /// The hand-overs read so far, by index; nil if the signature is not valid.
+    /// The hand-overs read so far, by index; nil for a hand-over whose signature is not valid.
     private var known: [Int: Result<ProvenHandOver?, VaultError>] = [:]
 
-    /// `current`: the owners' public key of the state.
+    /// `current`: the state's public key for the owners.
     package init(_ keyring: Keyring, of commit: Commit, _ pages: PageSource, current: Bytes32) {
         self.pages = pages
         listed = keyring.handOvers
@@ -54,8 +54,8 @@ package struct HandOvers {
         self.current = current
     }
 
-    /// Returns the hand-overs on the chains from a key to the state's key, and the first error that occurred while
-    /// reading one.
+    /// Returns the hand-overs on the chains from a key to the state's key, and the first error that occurred while a
+    /// hand-over was being read.
     package mutating func leading(from key: Bytes32) -> (found: [ProvenHandOver], failure: VaultError?) {
         var found: [ProvenHandOver] = []
         var failure: VaultError?
@@ -70,7 +70,7 @@ package struct HandOvers {
 
     /// Returns whether a chain of hand-overs leads from a key to the state's key.
     ///
-    /// - Throws: The first error that occurred while reading a hand-over, if no other chain exists.
+    /// - Throws: The first error that occurred while a hand-over was being read, if no other chain exists.
     package mutating func leads(_ key: Bytes32) throws(VaultError) -> Bool {
         var reached: Set<Bytes32> = [key]
         var open = [key]
@@ -108,7 +108,7 @@ package struct HandOvers {
         }
     }
 
-    /// Returns the relation of a state under another key to this one.
+    /// Returns the relation of a state under another key to this state.
     package mutating func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
         let (found, failure) = leading(from: anchor.ownersPublicKey)
         let isCovered = anchor.vector.rows.allSatisfy { row in

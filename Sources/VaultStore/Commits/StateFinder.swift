@@ -12,7 +12,7 @@ public enum TailState: Sendable, Equatable {
     /// saves it as `FILE.incomplete-G` and truncates it.
     case incomplete(generation: UInt64)
     /// Damage or foreign data, not the result of a crash: the bytes include the head of a commit that does not open, or
-    /// there are more of them than a change can leave. Writing is refused until the tail is repaired.
+    /// there are more bytes than a change can leave. Writing is refused until the tail is repaired.
     case damaged(bytes: UInt64)
     /// Another process is currently writing.
     case writeInProgress
@@ -39,7 +39,7 @@ package struct StateFinder {
         package let incomplete: CommittedState?
     }
 
-    /// A commit that opened, and where it was found.
+    /// A commit that opened, and the place where it was found.
     private struct Candidate {
         let offset: UInt64
         let frame: [UInt8]
@@ -64,7 +64,7 @@ package struct StateFinder {
             if found.tail == .clean { return found }
         } catch {
             // A read error is not caused by a concurrent change. Any other error may be; if it is not, the second
-            // search throws it.
+            // search throws the same error.
             guard error.code != .io else { throw error }
         }
         // Another process that is writing, or was just writing, may have caused the tail or the error.
@@ -85,8 +85,8 @@ package struct StateFinder {
         while true {
             let size = try file.size()
             do throws(VaultError) { return try findState(size) } catch {
-                // A writer that abandons a change truncates the data that it wrote, possibly while this process was
-                // reading it.
+                // A writer that abandons a change truncates the data that it has written, possibly while this process
+                // is reading that data.
                 guard try file.size() < size else { throw error }
             }
         }
@@ -117,7 +117,7 @@ package struct StateFinder {
         return isDamaged ? .damaged(bytes: bytes) : .torn(bytes: bytes)
     }
 
-    /// Returns the state before one whose contents are incomplete (step 8).
+    /// Returns the predecessor of a state whose contents are incomplete (step 8).
     private func predecessor(ofIncomplete newest: CommittedState) throws(VaultError) -> (CommittedState, [UInt8]) {
         let place = newest.commit.predecessorOffset(from: bodyStart)
         guard let place, let (frame, opened) = try read(at: place) else {
@@ -150,14 +150,15 @@ package struct StateFinder {
         return state
     }
 
-    /// Returns the state of a commit that opened, without checking its proof.
+    /// Returns the state of a commit that opened. The commit's proof is not checked.
     package func state(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) -> CommittedState {
         let commit = try decoding { () throws(FormatError) in try Commit(opened.core.span, at: offset, from: bodyStart)
         }
         return CommittedState(commit: commit, chain: opened.chain)
     }
 
-    /// Returns whether a state's commit is still the newest: its frame is unchanged and followed only by zeros.
+    /// Returns whether a state's commit is still the newest, that is, its frame is unchanged and followed only by
+    /// zeros.
     package func isNewest(_ commit: Commit, _ frame: [UInt8]) throws(VaultError) -> Bool {
         let more = Int(Format.commitAlignment)
         return try withUnsafeTemporaryAllocation(byteCount: frame.count + more, alignment: 8) {
@@ -170,7 +171,7 @@ package struct StateFinder {
         }
     }
 
-    /// Returns whether the file contains these bytes at an offset.
+    /// Returns whether the file contains these bytes at the given offset.
     func holds(_ bytes: [UInt8], at offset: UInt64) throws(VaultError) -> Bool {
         try withUnsafeTemporaryAllocation(byteCount: bytes.count, alignment: 8) { (buffer) throws(VaultError) in
             let count = try file.readAvailable(into: buffer, at: offset)
@@ -184,13 +185,13 @@ package struct StateFinder {
     /// Returns whether all bytes are zero.
     static func isZero(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { isZero($0) } }
 
-    /// Returns whether all bytes are zero: the first one is, and each byte equals the one before it.
+    /// Returns whether all bytes are zero, that is, the first byte is zero and each byte equals the one before it.
     private static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !bytes.isEmpty, let start = bytes.baseAddress else { return true }
         return bytes[0] == 0 && memcmp(start, start + 1, bytes.count - 1) == 0
     }
 
-    /// Returns the commit at an offset, or nil if none opens there.
+    /// Returns the commit at the given offset, or nil if no commit opens there.
     package func read(at offset: UInt64) throws(VaultError) -> (frame: [UInt8], opened: OpenedCommit)? {
         let size = try file.size()
         guard offset >= bodyStart, offset % Format.commitAlignment == 0, offset <= size,
@@ -203,7 +204,7 @@ package struct StateFinder {
 
     // MARK: looking backward
 
-    /// Finds the last head that opens, at multiples of 512 before `end` (steps 4 and 5).
+    /// Finds the last head that opens among those at multiples of 512 before `end` (steps 4 and 5).
     private func search(_ end: UInt64) throws(VaultError) -> Candidate {
         let alignment = Format.commitAlignment
         guard end >= bodyStart + UInt64(Format.commitSize) else { throw Self.nothingFound(bodyStart, isBounded: false) }
@@ -243,8 +244,8 @@ package struct StateFinder {
         return VaultError(.authenticationFailed, what, at: offset)
     }
 
-    /// Returns whether a region contains the head of a commit, at any offset, where no commit opens: a head at an
-    /// unaligned offset results from bytes inserted or removed before its commit.
+    /// Returns whether a region contains, at any offset, the head of a commit that does not open. A head at an
+    /// unaligned offset results from bytes that were inserted or removed before its commit.
     private func hasUnopenedHead(_ region: Range<UInt64>) throws(VaultError) -> Bool {
         let size = UInt64(Format.frameHeadSize)
         var from = region.lowerBound
@@ -294,8 +295,8 @@ package struct StateFinder {
         return Self.digest(of: bytes, at: commit.start) == commit.digest
     }
 
-    /// Returns the digest of the frames in the region before a commit. Returns nil if the region contains anything but
-    /// frames, followed by fewer zeros than the alignment of commits.
+    /// Returns the digest of the frames in the region before a commit. Returns nil if the region contains anything
+    /// other than frames followed by fewer zeros than the alignment of commits.
     static func digest(of bytes: [UInt8], at start: UInt64) -> Bytes32? {
         var digest = Blake2b()
         digest.update(Label.digest)

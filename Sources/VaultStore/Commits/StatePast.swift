@@ -20,8 +20,8 @@ package struct StatePast {
         self.pages = pages
     }
 
-    /// Returns the earlier states whose commits are in the file, newest first: at most `most`, stopping at the first
-    /// for which `isWanted` is false.
+    /// Returns at most `most` of the earlier states whose commits are in the file, newest first, stopping at the first
+    /// state for which `isWanted` returns false.
     ///
     /// Throws `authenticationFailed` if an earlier commit is damaged.
     package func states(
@@ -97,7 +97,7 @@ private struct PastWalk {
         let link = try decoding { () throws(FormatError) in try CommitLink(opened.core.span, at: offset) }
         guard link.generation == expected.generation else { throw Self.broken(offset) }
         if link.start != finder.bodyStart {
-            // If there is no room for an earlier commit, this is the first.
+            // If there is no room for an earlier commit, this commit is the first.
             place = (link.start > finder.bodyStart ? link.start - UInt64(Format.commitSize) : 0, link.predecessor)
         }
         return PastCommit(generation: link.generation, clock: link.clock, chain: opened.chain)

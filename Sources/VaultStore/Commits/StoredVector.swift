@@ -23,7 +23,7 @@ package struct StoredVector: Sendable {
             vector.include(own.id, own.revision)
         }
         guard vector.clock == commit.clock else {
-            throw VaultError(.structureInvalid, "a commit's clock differs from that of its vector", at: commit.offset)
+            throw VaultError(.structureInvalid, "a commit's clock differs from its vector's clock", at: commit.offset)
         }
         return vector
     }

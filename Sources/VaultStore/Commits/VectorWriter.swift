@@ -3,8 +3,8 @@ internal import VaultCrypto
 
 /// Writes the vector of a new state unless a frame of the file already contains it.
 enum VectorWriter {
-    /// Returns the stored form of a vector, after writing it if necessary. Usually, only the row of the writer's id has
-    /// changed since the last frame, and nothing is written.
+    /// Returns the stored form of a vector, after writing it if necessary. Usually, only the row for the writer's id
+    /// has changed since the last frame, so nothing is written.
     ///
     /// `vector`: the vector of the new state; its rows have the same positions as in `stored`. `own`: the writer's id;
     /// nil if the commit makes no change. `stored`: the vector of the previous state.

@@ -6,7 +6,7 @@ enum ExtendedAttributes {
     static func copy(from source: Int32, to target: Int32, path: String) throws(VaultError) {
         for name in try names(source, path) {
             guard let value = value(source, name) else { throw failure(name, path) }
-            // The system may already have set it on the new file (SELinux labels).
+            // The system may already have set this attribute on the new file, as with SELinux labels.
             if self.value(target, name) == value { continue }
             let result = value.withUnsafeBytes { vault_set_attribute(target, name, $0.baseAddress, $0.count) }
             guard result == 0 else { throw failure(name, path) }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Owner, group, mode and extended attributes (with access control lists) of files.
+/// The owner, group, mode and extended attributes (including access control lists) of files.
 package enum FileAttributes {
     /// Copies attributes to an open file from the file that it will replace.
     ///

@@ -9,14 +9,14 @@ package protocol FileSystem: Sendable {
     func create(_ path: String) throws(VaultError) -> any FileHandle
     /// Returns the path with all symbolic links resolved; the file need not exist, but its directory must.
     func resolve(_ path: String) throws(VaultError) -> String
-    /// Returns the identity of the file that the path currently names, or nil if there is none.
+    /// Returns the identity of the file that the path currently names, or nil if there is no such file.
     func identity(of path: String) throws(VaultError) -> FileIdentity?
-    /// Renames a file. An existing target is replaced; if `replacing` is false, it is an error instead.
+    /// Renames a file. An existing target is replaced if `replacing` is true; otherwise, it is an error.
     func rename(_ from: String, to: String, replacing: Bool) throws(VaultError)
     func remove(_ path: String) throws(VaultError)
     /// Makes renames, creations and removals in the file's directory durable.
     func syncDirectory(of path: String) throws(VaultError)
-    /// Opens the file's directory in advance: after the rename, its sync must not fail for lack of a descriptor.
+    /// Opens the file's directory in advance, so that syncing it after the rename cannot fail for lack of a descriptor.
     func directory(of path: String) throws(VaultError) -> any Directory
     /// Returns the names in the file's directory.
     func siblings(of path: String) throws(VaultError) -> [String]
@@ -77,15 +77,15 @@ package protocol FileHandle: AnyObject, Sendable {
     func isLockedByAnother() throws(VaultError) -> Bool
     /// Returns the lock's holder, as far as it can be determined.
     func lockHolder() -> String?
-    /// Copies a range of another file on the same file system to the same offsets.
+    /// Copies a range of another file on the same file system to the same offsets in this file.
     func copy(from other: any FileHandle, _ range: Range<UInt64>) throws(VaultError)
-    /// Returns the permission bits, as for `chmod`, or nil if there are none.
+    /// Returns the permission bits in the form used by `chmod`, or nil if there are none.
     func permissions() throws(VaultError) -> UInt32?
     /// Copies the mode, owner and attributes of another file, or throws if that is impossible.
     func adopt(attributesOf other: any FileHandle) throws(VaultError)
 }
 
-/// The identity of a file: device and inode, with the number of hard links.
+/// The identity of a file: its device and inode, together with the number of its hard links.
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -102,9 +102,9 @@ package struct FileIdentity: Hashable, Sendable {
 
 /// The times of a file's last changes, in nanoseconds since 1970.
 package struct FileTimes: Hashable, Sendable {
-    /// The time of the last change of its contents; programs can set this to any value.
+    /// The time at which the file's contents last changed; programs can set this to any value.
     package let modified: Int64
-    /// The time of the last change of its contents, times, name or permissions; programs cannot set it.
+    /// The time of the last change to the file's contents, times, name or permissions; programs cannot set it.
     package let changed: Int64
 
     package init(modified: Int64, changed: Int64) {

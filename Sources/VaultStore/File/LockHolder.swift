@@ -5,7 +5,7 @@ internal import Glibc
 /// each descriptor.
 enum LockHolder {
     /// Returns "name (pid)" of the first process found with a lock on the inode that blocks a writer. A read lock also
-    /// blocks writers, and any program that can read the file can acquire one; the text mentions this case.
+    /// blocks writers, and any program that can read the file can acquire one; the returned text mentions this case.
     static func find(inode: UInt64) -> String? {
         var reader: String?
         for process in names(in: "/proc") where process.utf8.allSatisfy({ (48...57).contains($0) }) {

@@ -18,7 +18,7 @@ final class RealFile: FileHandle {
     deinit { close(descriptor) }
 
     /// Refuses use in a child process: the lock, the length and the cached data belong to the parent, which would not
-    /// notice changes by a child.
+    /// notice changes made by a child.
     private func requireProcess() throws(VaultError) { try process.require() }
 
     func requireRegular() throws(VaultError) {

@@ -15,7 +15,7 @@ package struct RealFileSystem: FileSystem {
     }
 
     private func open(_ path: String, _ flags: Int32) throws(VaultError) -> any FileHandle {
-        // The open is non-blocking, because opening a FIFO by mistake would hang.
+        // The file is opened in non-blocking mode, because opening a FIFO by mistake would hang.
         let descriptor = vault_open(path, flags | O_NONBLOCK | O_NOCTTY, 0)
         if flags & O_NOFOLLOW != 0 {
             guard descriptor != -ELOOP else { throw VaultError(.notAVault, "\(path) is a symbolic link") }

@@ -1,7 +1,7 @@
 internal import VaultBytes
 package import VaultCrypto
 
-/// The names of files that are being written to replace another: `.NAME.vaultfmt-XXXXXXXX` in the same directory.
+/// The names of files that are being written to replace other files: `.NAME.vaultfmt-XXXXXXXX` in the same directory.
 package enum Temporary {
     /// Creates a new file with such a name and locks it; the lock shows other processes that its writer is still
     /// running.
@@ -34,7 +34,8 @@ package enum Temporary {
         return directory == "/" ? "/" + file : directory + "/" + file
     }
 
-    /// Returns whether `name(beside:)` created a name for the file with this name or for one of its temporary files.
+    /// Returns whether `name(beside:)` created this name for the file called `name` or for one of that file's temporary
+    /// files.
     private static func isTemporary(_ sibling: String, of name: String) -> Bool {
         var rest = sibling[...]
         while rest.hasPrefix("."), rest.utf8.suffix(8).allSatisfy(isDigit), rest.dropLast(8).hasSuffix(".vaultfmt-") {

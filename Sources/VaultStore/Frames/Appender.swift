@@ -1,8 +1,8 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Collects and hashes the frames of one commit, and writes them after the newest committed state: a few frames in a
-/// single write with the commit, many frames in pieces before it.
+/// Collects and hashes the frames of one commit, and writes them after the newest committed state: a few frames are
+/// written together with the commit in a single write, and many frames are written in pieces before it.
 package final class Appender {
     private var file: any FileHandle
     private let sealing: Sealing
@@ -14,7 +14,7 @@ package final class Appender {
     private var digest = Blake2b()
     /// The space for frames that are written out of order, if any.
     private var room: RecordRoom?
-    /// True if the file may have grown, even if a write succeeded only in part.
+    /// True if the file may have grown, even by a write that succeeded only in part.
     package private(set) var hasWritten = false
     /// The commit's frame, once it is sealed.
     package private(set) var commitFrame: [UInt8] = []
@@ -24,10 +24,10 @@ package final class Appender {
     private var isUnnamed: Bool
     /// Creates a new file with a copy of this one, for a change that is too large to be appended in place.
     private let relocate: ((_ written: UInt64) throws(VaultError) -> any FileHandle)?
-    /// Throws if the file that is changed in place contains changes by another program.
+    /// Throws if the file that is changed in place contains changes made by another program.
     private let check: ((_ marks: [Mark]) throws(VaultError) -> Void)?
-    /// The first and the last bytes that were written in place. They are compared later to detect writes by a program
-    /// that ignores our lock.
+    /// The first and the last bytes that were written in place. They are compared later to detect writes made by a
+    /// program that ignores our lock.
     private(set) var marks: [Mark] = []
     /// The first bytes of a write that may have been only partly completed.
     private(set) var attempted: Mark?
@@ -152,7 +152,7 @@ package final class Appender {
         }
     }
 
-    /// Returns a frame that was appended, from the buffer or, if it was already written, from the file.
+    /// Returns a frame that was appended, reading it from the buffer or, if it was already written, from the file.
     package func frame(_ ref: ObjectRef) throws(VaultError) -> [UInt8] {
         guard ref.offset >= base else { return try file.bytes(ref.length, at: ref.offset) }
         let start = Int(ref.offset - base)
@@ -161,8 +161,8 @@ package final class Appender {
 
     // MARK: frames written out of order
 
-    /// Reserves space at the start for frames that are written there in any order. They are read back from the file and
-    /// hashed at the end.
+    /// Reserves space at the start for frames that are written there in any order. These frames are read back from the
+    /// file and hashed at the end.
     package func leaveRoom(for bytes: UInt64) throws(VaultError) -> RecordRoom {
         precondition(position == start, "room must be reserved before anything is appended")
         let room = try RecordRoom(file: file, range: start..<start + bytes)
@@ -207,7 +207,7 @@ package final class Appender {
         if marks.count > 1 { marks[1] = last } else { marks.append(last) }
     }
 
-    /// Completes a commit for the appended frames, writes it, and syncs.
+    /// Completes a commit for the appended frames, writes it, and syncs the file.
     ///
     /// - Returns: The state, which is now durable.
     package func finish(_ commit: Commit, _ codec: CommitCodec) throws(VaultError) -> CommittedState {
@@ -231,7 +231,7 @@ package final class Appender {
         return state
     }
 
-    /// Appends zeros for later commits if none are left, and if there is room for them.
+    /// Appends zeros for later commits if none are left and there is room for more.
     private func addReserve() {
         do throws(VaultError) {
             guard try file.size() == base else { return }

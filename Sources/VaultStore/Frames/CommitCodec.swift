@@ -55,7 +55,7 @@ package final class CommitCodec: Sendable {
     /// owner MACs, which does not decrypt anything.
     func checkingOnly(publicKey: Bytes32) -> CommitCodec { CommitCodec(checkingAs: self, publicKey: publicKey) }
 
-    /// Returns the parts of a frame if it is a commit that opens at this offset; its proof is not checked yet.
+    /// Returns the parts of a frame if the frame is a commit that opens at this offset; its proof is not checked yet.
     package func open(_ frame: [UInt8], at offset: UInt64) -> OpenedCommit? {
         guard frame.count == Format.commitSize else { return nil }
         var isOpen = false
@@ -106,7 +106,8 @@ package final class CommitCodec: Sendable {
         }
     }
 
-    /// Seals a whole frame and returns it with its new state, including the chain value. Requires the owner keys.
+    /// Seals a commit in a whole frame, and returns the frame with the new state, including the chain value. Requires
+    /// the owner keys.
     package func seal(_ commit: Commit) -> (frame: [UInt8], state: CommittedState) {
         var body = commit.encode()
         let chain = body.withUnsafeBytes { CommitProof.chain(vault: vault, core: $0) }

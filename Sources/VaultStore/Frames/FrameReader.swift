@@ -11,7 +11,7 @@ package enum FrameReader {
         return frame
     }
 
-    /// Reads a frame like the function above, into a reusable buffer.
+    /// Reads a frame as the function above does, but into a reusable buffer.
     package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle, into frame: inout [UInt8])
         throws(VaultError)
     {

@@ -22,7 +22,7 @@ package struct FrameWalker {
 
         package fileprivate(set) var bytes: [UInt8] = []
         package fileprivate(set) var frames: [Frame] = []
-        /// The position of the first byte in the file.
+        /// The position in the file of the piece's first byte.
         fileprivate var base: UInt64
 
         fileprivate init(at base: UInt64) { self.base = base }
@@ -41,8 +41,8 @@ package struct FrameWalker {
         }
     }
 
-    /// Calls `body` with pieces, each of which contains the frames of one read, for division between threads. Frames
-    /// before an error are passed on before it is thrown.
+    /// Calls `body` with pieces, which can be divided among threads; each piece contains the frames of one read. Frames
+    /// that precede an error are passed on before the error is thrown.
     package func pieces(_ body: (Piece) throws(VaultError) -> Void) throws(VaultError) {
         var piece = Piece(at: region.lowerBound)
         var position = region.lowerBound

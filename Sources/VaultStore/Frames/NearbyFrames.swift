@@ -2,8 +2,8 @@ package import VaultBytes
 
 /// Reads frames sorted by offset; frames that are close together in the file are read with one call.
 ///
-/// A call costs as much as copying a few kilobytes that are not needed. In a vault of a few thousand items, the records
-/// of a batch of items are that close.
+/// A call costs as much as copying a few kilobytes of unneeded data. In a vault of a few thousand items, the records of
+/// a batch of items are close enough together.
 package struct NearbyFrames: Sendable {
     private let file: any FileHandle
     private var refs: [ObjectRef] = []
@@ -12,9 +12,9 @@ package struct NearbyFrames: Sendable {
     /// The range of the file that the buffer contains.
     private var piece: Range<UInt64> = 0..<0
 
-    /// The largest piece.
+    /// The size of the largest piece.
     private static let mostBytes = 1 << 15
-    /// The most bytes between two frames of a piece.
+    /// The maximum number of bytes between two frames of a piece.
     private static let mostBetween: UInt64 = 4096
 
     package init(_ file: any FileHandle) { self.file = file }
@@ -25,7 +25,7 @@ package struct NearbyFrames: Sendable {
         piece = 0..<0
     }
 
-    /// Reads a frame like `FrameReader.read`; fastest if frames are read in order.
+    /// Reads a frame as `FrameReader.read` does; this is fastest if frames are read in order.
     package mutating func read(
         _ index: Int, _ type: FrameType, into frame: inout [UInt8]
     ) throws(VaultError) {
@@ -40,7 +40,8 @@ package struct NearbyFrames: Sendable {
 
     private func hasPiece(with ref: ObjectRef) -> Bool { piece.lowerBound <= ref.offset && ref.end <= piece.upperBound }
 
-    /// Reads a piece that starts with a frame and contains further ones; reads nothing if the frame stands alone.
+    /// Reads a piece that starts with a frame and contains at least one more; reads nothing if no other frame is
+    /// nearby.
     private mutating func readPiece(from index: Int) throws(VaultError) {
         let start = refs[index].offset
         var end = refs[index].end

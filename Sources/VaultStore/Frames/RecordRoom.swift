@@ -2,8 +2,8 @@ package import VaultBytes
 
 /// A part of a new file in which any thread can write frames in any order.
 ///
-/// A small part is kept in memory and written at once: otherwise, each record would be a write, because the nonces by
-/// which records are sorted are random.
+/// A small part is kept in memory and written in a single call: otherwise, each record would need a separate write,
+/// because records are sorted by their nonces, which are random.
 package struct RecordRoom: Sendable {
     private let file: any FileHandle
     private let range: Range<UInt64>
@@ -19,7 +19,7 @@ package struct RecordRoom: Sendable {
         memory = count > 0 && count <= Self.mostInMemory ? try RoomMemory(Int(count)) : nil
     }
 
-    /// Puts a frame at an offset in the reserved space.
+    /// Puts a frame at the given offset in the reserved space.
     package func place(_ frame: [UInt8], at offset: UInt64) throws(VaultError) -> ObjectRef {
         guard range.contains(offset), range.upperBound - offset >= UInt64(frame.count) else {
             throw VaultError(.structureInvalid, "the index changed while it was being read", at: offset)
@@ -32,7 +32,7 @@ package struct RecordRoom: Sendable {
         return ObjectRef(offset: offset, length: frame.count, hash: Bytes32(hashing: frame))
     }
 
-    /// Writes what is in memory. All frames must have been placed.
+    /// Writes the data that is in memory. All frames must have been placed.
     func write() throws(VaultError) { try memory?.write(to: file, at: range.lowerBound) }
 }
 

@@ -1,7 +1,7 @@
 internal import VaultBytes
 
 /// The zeros that a writer leaves after the newest commit (section 7.4). A small commit then overwrites space that the
-/// file already has, and its sync need not write a new file length, which is slower than writing the bytes.
+/// file already has, so its sync need not write a new file length, which takes longer than writing the bytes.
 package enum Reserve {
     /// The number of zeros that a writer adds at a time.
     static let step = 131_072
@@ -24,8 +24,8 @@ package enum Reserve {
         return min(max(try contentEnd(before: least, file), least), size)
     }
 
-    /// Returns the offset at which the objects end if the file has only zeros from `least`: the end of the sector that
-    /// contains the last nonzero byte.
+    /// Returns the offset at which the objects end if the file contains only zeros from `least` on: the end of the
+    /// sector that contains the last nonzero byte.
     private static func contentEnd(before least: UInt64, _ file: any FileHandle) throws(VaultError) -> UInt64 {
         let count = min(least, Format.commitAlignment)
         let bytes = try file.bytes(Int(count), at: least - count)

@@ -8,7 +8,8 @@ public struct ReaderLimits: Sendable, Hashable {
     public var passes: UInt32 = 16
     /// The maximum number of lanes for one slot; 16 by default.
     public var lanes: UInt32 = 16
-    /// The maximum of memory in KiB times passes, summed over all slots tried; 16 GiB·passes by default.
+    /// The maximum total cost of all slots tried, where a slot's cost is its memory in KiB times its passes; 16
+    /// GiB·passes by default.
     public var totalKiBPasses: UInt64 = 16 << 20
 
     /// Creates the default policy.

@@ -11,7 +11,7 @@ public protocol SlotFactor: Sendable {
     /// specification.
     var provider: String { get }
 
-    /// Makes a key for a new slot, or throws if it cannot.
+    /// Makes a key for a new slot, or throws if that is impossible.
     func wrap(for slot: SlotPlace) throws(VaultError) -> WrappedKey
 
     /// Makes a new key for the slot that `ownersData` belongs to, without access to an identity, or returns nil if that
@@ -20,8 +20,8 @@ public protocol SlotFactor: Sendable {
     /// Called by a rotation, which drops the slot if the result is nil.
     func rewrap(ownersData: [UInt8], for slot: SlotPlace) throws(VaultError) -> WrappedKey?
 
-    /// Finds the keys of slots. It may add any number of candidates for each slot; the first 16 are tried. For a slot
-    /// that it cannot open, it adds none.
+    /// Finds the keys of slots. A provider may add any number of candidates for each slot; the first 16 are tried. It
+    /// adds none for a slot that it cannot open.
     func unwrap(_ slots: [ExternalSlot], into candidates: inout KeyCandidates) throws(VaultError)
 }
 
@@ -29,7 +29,7 @@ public protocol SlotFactor: Sendable {
 public struct SlotPlace: Sendable, Hashable {
     /// The vault's id, 16 bytes.
     public let vault: [UInt8]
-    /// The slot's id, 16 bytes. A rotation keeps it.
+    /// The slot's id, 16 bytes. A rotation does not change it.
     public let slot: [UInt8]
 
     package init(vault: Bytes16, slot: Bytes16) {

@@ -55,8 +55,8 @@ package enum SlotOpener {
         return try find(header, header.slots.filter { $0.id != other }, factors, limits, external, &spent).slot.id
     }
 
-    /// Returns the first of some slots of a header whose commitment matches these factors, with its wrapping key. The
-    /// slot is not opened. Throws `noSlotOpens` or `kdfLimit`.
+    /// Returns the first of the given slots whose commitment matches these factors, with its wrapping key. The slot is
+    /// not opened. Throws `noSlotOpens` or `kdfLimit`.
     ///
     /// `spent`: the cost of all key derivations so far; this function adds its own.
     package static func match(
@@ -72,7 +72,7 @@ package enum SlotOpener {
         let key: SlotKey
     }
 
-    /// A slot to try, and the external keys to try with it, if it needs one.
+    /// A slot to try, and the external keys to try with it, if the slot requires one.
     private struct Attempt {
         let slot: Slot
         let stretch: SlotParameters.Stretch?
@@ -163,7 +163,7 @@ package enum SlotOpener {
         return OpenedSlot(id: slot.id, keys: keys, wrappingKey: wrappingKey, grants: scoped.takeGrants())
     }
 
-    /// Returns the group keys that a scoped slot grants, using its wrapping key.
+    /// Opens a scoped slot with its wrapping key, and returns the group keys that the slot grants.
     package static func grants(_ slot: Slot, _ vault: Bytes16, wrappingKey: borrowing Secret) throws(VaultError)
         -> Grants
     {

@@ -130,8 +130,8 @@ package enum SlotSeal {
         slot.owner = AEAD.wrap(plain, ownerData(slot, vault), key: keys.slotOwner, random)
     }
 
-    /// Opens the owner part of a slot, which contains the wrapping key, or zeros for a kind that does not depend on the
-    /// epoch.
+    /// Opens the owner part of a slot, which contains the wrapping key, or zeros for a kind of slot that does not
+    /// depend on the epoch.
     package static func openOwner(
         _ slot: Slot, vault: Bytes16, keys: borrowing OwnerKeys
     ) throws(VaultError) -> (part: OwnerPart, wrappingKey: SecretBox) {

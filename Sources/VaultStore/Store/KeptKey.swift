@@ -1,7 +1,7 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// The id and wrapping key of a slot. With the file, they open the slot without its factors.
+/// The id and wrapping key of a slot. Together with the file, they open the slot without its factors.
 package struct KeptKey: ~Copyable {
     package let slot: Bytes16
     package let wrappingKey: Secret
@@ -17,7 +17,7 @@ extension Store {
     /// with factors.
     ///
     /// Throws `noSuchSlot` if the file no longer has the slot, `noSlotOpens` if the key does not belong to the slot, or
-    /// any error of opening a file.
+    /// any error that can occur when a file is opened.
     package static func open(
         _ path: String, writable: Bool, kept key: borrowing KeptKey, vault: Bytes16, place: Place
     ) throws(VaultError) -> Store {

@@ -39,7 +39,7 @@ package final class NextVector {
         return Dot(revision: revision, replica: id)
     }
 
-    /// Returns the stored form of a dot in the new state, which must include it.
+    /// Returns the stored form of a dot in the new state, which must include the dot.
     package func stored(_ dot: Dot) -> StoredDot {
         guard let stored = vector.stored(dot) else {
             preconditionFailure("a writer stores only dots that its state includes")
@@ -53,8 +53,8 @@ package final class NextVector {
         vector.join(other)
     }
 
-    /// Ensures that the revisions of the changes exceed another revision, such as that of another device's record in a
-    /// branch under a replaced key. Must be called before the first change.
+    /// Ensures that the revisions of the changes exceed another revision, such as the revision of another device's
+    /// record in a branch under a replaced key. Must be called before the first change.
     package func pass(_ revision: UInt64) {
         precondition(own == nil, "what is passed comes before the changes of the commit")
         passed = max(passed, revision)
@@ -92,11 +92,11 @@ package final class NextVector {
         var spread: UInt16 = 0
         withUnsafeMutableBytes(of: &spread) { random.fill($0) }
         let revision = max(Revision.first(ofMillisecond: time) ?? Format.Limit.number, greatest)
-        // The sum of two numbers below 2^63.
+        // The sum of two numbers below 2^63 cannot overflow.
         return try Self.checked(revision + UInt64(UInt16(littleEndian: spread)) % Format.revisionSpread)
     }
 
-    /// Returns the next revision after another.
+    /// Returns the revision that follows another one.
     private static func next(_ revision: UInt64) throws(VaultError) -> UInt64 {
         let (next, isOver) = revision.addingReportingOverflow(1)
         return try checked(isOver ? .max : next)
@@ -192,12 +192,13 @@ extension Commit {
         (clock, floor) = (vector.clock, vector.floor)
     }
 
-    /// Updates the number of live bytes. Throws if the previous commit's number is smaller than the bytes removed.
+    /// Updates the number of live bytes. Throws if the previous commit's number is smaller than the number of bytes
+    /// removed.
     mutating func countLive(adding new: UInt64, removing old: UInt64) throws(VaultError) {
         let (sum, isOver) = liveBytes.addingReportingOverflow(new)
         guard !isOver, sum >= old else {
             throw VaultError(
-                .structureInvalid, "the newest commit's live bytes are wrong; compact the vault", at: offset)
+                .structureInvalid, "the newest commit's count of live bytes is wrong; compact the vault", at: offset)
         }
         liveBytes = sum - old
     }

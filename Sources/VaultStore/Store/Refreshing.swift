@@ -3,7 +3,7 @@ package import VaultCrypto
 
 extension Store {
     /// Moves to the newest committed state of the file that the path now names. Returns true if the state changed. A
-    /// state that does not descend from the current one is refused, and the current one remains in use.
+    /// state that does not descend from the current one is refused, and the current state remains in use.
     package func refresh() throws(VaultError) -> Bool {
         // If another process records a newer state during this call, the state found here can seem outdated. Try again
         // if states are remembered.

@@ -1,7 +1,7 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Replaces the whole file: a new one is written next to it, synced, and renamed over it (section 7.3). The writer's
+/// Replaces the whole file: a new file is written next to it, synced, and renamed over it (section 7.3). The writer's
 /// lock is held throughout.
 extension Store {
     /// The keys, header and contents of a file that will replace this one.
@@ -51,8 +51,8 @@ extension Store {
     /// Replaces the current header and body.
     ///
     /// `next`: the vector of the new state. It determines the commit's vector, clock, floor and own row.
-    /// `build`: appends the body and fills in its only commit; the commit's live bytes exclude the header, the vector and
-    /// the commit itself.
+    /// `build`: appends the body and fills in its only commit; the commit's live bytes exclude the header, the vector
+    /// and the commit itself.
     package func rebuild(
         _ replacement: consuming Replacement, _ next: NextVector,
         _ build: (Appender, borrowing VaultKeys, inout Commit) throws(VaultError) -> Void
@@ -87,22 +87,22 @@ extension Store {
 
     /// Creates a new, locked file, lets `write` fill it, and replaces the current file with it.
     func replaceFile(
-        by replacement: consuming Replacement,
+        by replacement: consuming Replacement, isCopy: Bool = false,
         _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
     ) throws(VaultError) {
         try requireOneName()
         let directory = try fileSystem.directory(of: path)
         let new = try renamed(replacement, write)
         do throws(VaultError) { try directory.sync() } catch {
-            // The new file has its name, but possibly not durably. This handle continues to read the old file and
-            // refuses to write.
+            // The new file has its final name, but the rename may not be durable. This handle continues to read the old
+            // file and refuses to write.
             isPoisoned = true
             throw error
         }
         let old = file
         adopt(new)
         synced = state
-        watch?.committed(watched)
+        watch?.committed(watched, isCopy)
         old.unlock()
     }
 
@@ -184,7 +184,7 @@ extension Store {
         return new
     }
 
-    /// Renames the new file over the current one, after its commit was synced.
+    /// Renames the new file over the current one after the new file's commit has been synced.
     func finishRelocation() throws(VaultError) {
         guard let relocation else { return }
         let loaded = try Store.load(
@@ -212,7 +212,7 @@ extension Store {
         }
     }
 
-    /// A source for the pages that a transaction has appended and flushed, and for all earlier ones.
+    /// A source for the pages that a transaction has appended and flushed, and for all earlier pages.
     package var pagesOfChange: PageSource {
         guard let relocation else { return pages }
         return PageSource(
@@ -244,8 +244,8 @@ extension Store {
     /// Creates an empty vault at generation 1, which is complete before the file appears under its name. It is an error
     /// if the file already exists.
     ///
-    /// `limit`: the number of earlier values that a field of an item keeps. `keepsLock`: true to hold the writer's lock
-    /// until `releaseLock`.
+    /// `limit`: the number of earlier values that each field of an item keeps. `keepsLock`: true to hold the writer's
+    /// lock until `releaseLock`.
     package static func create(
         at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret,
         limit: Int, place: Place, keepsLock: Bool = false
@@ -264,7 +264,7 @@ extension Store {
         store.keepsLock = keepsLock
         store.endWriting()
         store.synced = store.state
-        place.watch?.committed(store.watched)
+        place.watch?.committed(store.watched, false)
         return store
     }
 
@@ -341,7 +341,7 @@ extension Store {
             header: other.header, keys: VaultKeys(vaultKey: vaultKey, epoch: other.header.epoch),
             wrappingKey: other.slot.wrappingKey.copy(), slotID: other.slot.id)
         let end = other.state.commit.end
-        try replaceFile(by: replacement) { (file, _) throws(VaultError) in
+        try replaceFile(by: replacement, isCopy: true) { (file, _) throws(VaultError) in
             try file.copy(from: other.file, 0..<end)
             try file.sync()
         }

@@ -23,7 +23,7 @@ package struct ReplicaClaim: Sendable {
 /// `VaultLocal` keeps this on disk for all programs of a machine. A program without such a memory uses
 /// `ProcessReplicas`.
 package protocol ReplicaMemory: Sendable {
-    /// Chooses the id for a change of a state, and claims it. No other writer uses the id until it is recorded or
+    /// Chooses the id for a change to a state, and claims it. No other writer uses the id until it is recorded or
     /// released.
     func claim(_ vault: Bytes16, _ vector: Vector) throws(VaultError) -> ReplicaClaim
 

@@ -13,12 +13,13 @@ package struct StateWatch: Sendable {
     /// Reads the remembered state of a vault at a path. Called before the file is read: otherwise, another process
     /// could commit in between, and the file would seem older than the remembered state.
     package let recall: @Sendable (Bytes16, String) throws(VaultError) -> Admission
-    /// Called when this handle has made a state durable.
-    package let committed: @Sendable (WatchedState) -> Void
+    /// Called when this handle has made a state durable; `isCopy` is true if the state was taken over from another file
+    /// of the vault, so that this machine need not have made its changes.
+    package let committed: @Sendable (WatchedState, _ isCopy: Bool) -> Void
 
     package init(
         recall: @escaping @Sendable (Bytes16, String) throws(VaultError) -> Admission,
-        committed: @escaping @Sendable (WatchedState) -> Void
+        committed: @escaping @Sendable (WatchedState, _ isCopy: Bool) -> Void
     ) {
         self.recall = recall
         self.committed = committed
@@ -47,7 +48,7 @@ package struct WatchedState {
     package var tail = TailState.clean
 
     package var generation: UInt64 { state.commit.generation }
-    /// The offset at which its commit ends.
+    /// The offset at which the state's commit ends.
     package var end: UInt64 { state.commit.end }
     package var chain: Bytes32 { state.chain }
 
@@ -84,7 +85,7 @@ package struct WatchedState {
         AnchorPoint(ownersPublicKey: ownersPublicKey, generation: generation, chain: chain, vector: try vector())
     }
 
-    /// Returns whether the file has since moved on to a state that includes both this one and the anchor's.
+    /// Returns whether the file has since moved on to a state that includes both this state and the anchor's state.
     package func isContinued(by anchor: AnchorPoint) throws(VaultError) -> Bool {
         let newest = try newest()
         for one in [try point(), anchor] {
@@ -129,16 +130,16 @@ extension Store {
             isSynced: false, tail: loaded.found.tail)
     }
 
-    /// The number of attempts to make if the remembered state is newer. Since the memory is read first, the file can
-    /// still seem older only if other processes replace it during every attempt.
+    /// The number of attempts to make if the remembered state is newer than the file. Since the memory is read first,
+    /// the file can still seem older only if other processes replace it during every attempt.
     static let mostAttempts = 10
 
     /// Returns whether this error may mean that other processes have continued from the refused state, with or without
     /// a rotation.
     static func mayBeLate(_ error: VaultError) -> Bool { error.code == .rolledBack || error.code == .foreignOwner }
 
-    /// Opens the file at `path` and one of its slots, using `open`. If the remembered state is newer because the file
-    /// was replaced after it was opened, tries again.
+    /// Opens the file at `path` and one of its slots, using `open`. Tries again if the remembered state is newer
+    /// because the file was replaced after it had been opened.
     static func opening(
         _ path: String, writable: Bool, place: Place, _ open: (Header, [UInt8]) throws(VaultError) -> OpenedSlot
     ) throws(VaultError) -> Store {

@@ -13,13 +13,14 @@ package final class Store {
     package let threads: Int?
     let process = OwnProcess()
     package let watch: StateWatch?
-    /// The memory of the replica ids of this writer.
+    /// The memory of this writer's replica ids.
     package let replicas: any ReplicaMemory
     private let owner: Bytes32?
     private let searchesWholeFile: Bool
 
     package internal(set) var file: any FileHandle {
-        // Data that another program has written there may not be synced, even if the bytes are the same as before.
+        // Data that another program has written there may not have been synced, even if the bytes are the same as
+        // before.
         didSet { (fileIdentity, knownVector, synced) = (nil, nil, nil) }
     }
     /// The file's identity, determined when first needed; it does not change while the file is open.
@@ -34,7 +35,7 @@ package final class Store {
     /// The frame of the state's commit, used to check whether the commit is still in the file.
     var commitFrame: [UInt8]
     package internal(set) var keyring: Keyring
-    /// The vector that was last read or written, which may be that of an earlier state.
+    /// The vector that was last read or written, which may belong to an earlier state.
     var knownVector: StoredVector?
     package internal(set) var tail: TailState
     /// The state that was skipped because of `tail`.
@@ -43,7 +44,7 @@ package final class Store {
     /// The newest commit that this handle itself made durable.
     var synced: CommittedState?
     var isPoisoned = false
-    /// True if the writer's lock is held between changes, until a new file has its name.
+    /// True if the writer's lock is held between changes, until a new file has been given its name.
     var keepsLock = false
     /// True if this handle has changed the vault; it is then likely to change it again.
     var hasCommitted = false
@@ -135,7 +136,8 @@ package final class Store {
         }
     }
 
-    /// Reads a header and checks it. If it is refused because it is one of 0.1.0, the error says so.
+    /// Reads a header and checks it. If the header is refused because it is from 0.1.0, the error says
+    /// so.
     package static func readHeader(_ file: any FileHandle) throws(VaultError) -> (Header, [UInt8]) {
         do throws(VaultError) { return try checkedHeader(file) } catch {
             guard error.code == .headerInvalid, try isOfEarlierVersion(file) else { throw error }
@@ -143,13 +145,14 @@ package final class Store {
         }
     }
 
-    /// Returns true if the file begins with a header of vaultfmt 0.1.0. Ask only about a file whose header is refused.
+    /// Returns true if the file begins with a header of vaultfmt 0.1.0. Call this only for a file whose header is
+    /// refused.
     package static func isOfEarlierVersion(_ file: any FileHandle) throws(VaultError) -> Bool {
         let bytes = try file.bytes(Int(min(try file.size(), UInt64(EarlierHeader.longest))), at: 0)
         return EarlierHeader.begins(bytes.span)
     }
 
-    /// Checks first the minimum length, then the rest.
+    /// Checks the minimum length first, then the rest.
     private static func checkedHeader(_ file: any FileHandle) throws(VaultError) -> (Header, [UInt8]) {
         let size = try file.size()
         guard size >= 16 else { throw VaultError(.notAVault, "not a vault: the file has only \(size) bytes") }

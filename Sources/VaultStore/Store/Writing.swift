@@ -43,7 +43,7 @@ extension Store {
         if !keepsLock { file.unlock() }
     }
 
-    /// Releases the writer's lock of a file that has been locked since it was created.
+    /// Releases the writer's lock on a file that has been locked since it was created.
     package func releaseLock() {
         keepsLock = false
         file.unlock()
@@ -82,7 +82,7 @@ extension Store {
 
     /// Saves a damaged tail as `FILE.damaged-G`, and truncates it. If the vector of the newest state is
     /// damaged, all states after the newest one with an intact vector are part of that tail. Other tails are
-    /// handled as before any change.
+    /// handled as they are before any change.
     ///
     /// `check`: as for `beginWriting`.
     /// Returns the path of the saved file, or nil if there was nothing to save.
@@ -145,8 +145,8 @@ extension Store {
         incomplete = nil
     }
 
-    /// A killed writer may have left data only in the page cache; a commit built upon that data could be lost with it
-    ///
+    /// A killed writer may have left data only in the page cache; a commit that builds on such data could be lost
+    /// together with it.
     private func takeOver() throws(VaultError) {
         guard synced != state else { return }
         let commit = state.commit
@@ -161,7 +161,7 @@ extension Store {
         synced = state
     }
 
-    /// Runs a sync. If it fails, this handle refuses further writes.
+    /// Runs a sync; if the sync fails, this handle refuses further writes.
     func syncing(_ body: () throws(VaultError) -> Void) throws(VaultError) {
         do throws(VaultError) { try body() } catch {
             if error.code == .outcomeUnknown { isPoisoned = true }
@@ -178,8 +178,8 @@ extension Store {
             relocate: { [unowned self] (written) throws(VaultError) in try self.relocate(written) })
     }
 
-    /// Throws `busy` if a program that ignores our lock has written to the file since the change began. Its data must
-    /// not be overwritten.
+    /// Throws `busy` if a program that ignores our lock has written to the file since the change began. That program's
+    /// data must not be overwritten.
     private func requireUntouched(_ marks: [Appender.Mark]) throws(VaultError) {
         // Before the first write, the newest commit must be followed only by zeros.
         guard try marks.isEmpty ? finder.isNewest(state.commit, commitFrame) : isOurs(marks) else {
@@ -225,7 +225,7 @@ extension Store {
     /// changed.
     ///
     /// `next`: the vector of the new state, with the dots of its changes. It determines the commit's vector, clock,
-    /// floor and own row; the commit's live bytes do not yet include it.
+    /// floor and own row; the commit's live bytes do not yet include the vector.
     package func commit(
         _ appender: Appender, _ commit: Commit, _ next: NextVector, keyring newKeyring: Keyring
     ) throws(VaultError) {
@@ -248,11 +248,11 @@ extension Store {
         synced = state
         keyring = newKeyring
         tail = .clean
-        watch?.committed(watched)
+        watch?.committed(watched, false)
     }
 
-    /// Checks the same as `requireInPlace` after a commit in place. If the path cannot be looked up, the commit, which
-    /// is durable, is assumed to be in the file.
+    /// Makes the same check as `requireInPlace`, but after a commit in place. If the path cannot be looked up, the
+    /// commit, which is durable, is assumed to be in the file.
     private func requireStillInPlace() throws(VaultError) {
         do throws(VaultError) { try requireInPlace() } catch {
             guard error.code != .busy, error.code != .noSuchFile else { throw error }
@@ -312,8 +312,8 @@ extension Store {
 
 extension Store {
     /// Copies the bytes after the newest state to `FILE.incomplete-G` or `FILE.damaged-G` before they are truncated
-    /// . The copy is renamed to that name only after it is complete and synced; if a crash occurs before, the
-    /// next writer makes another copy.
+    /// . The copy is renamed to that name only after it is complete and synced; if a crash occurs before then,
+    /// the next writer makes another copy.
     ///
     /// `end`: the end of the bytes to copy; the end of the file if nil.
     /// Returns the path of the copy.
@@ -341,7 +341,7 @@ extension Store {
         var offset = state.commit.end
         while offset < end {
             let bytes = try file.bytes(Int(min(end - offset, 1 << 20)), at: offset)
-            // Preserve holes: anyone who can write to the file can extend it to more than the size of the disk.
+            // Preserve holes: anyone who can write to the file can extend it beyond the size of the disk.
             if !StateFinder.isZero(bytes) { try copy.write(bytes, at: offset - state.commit.end) }
             offset += UInt64(bytes.count)
         }

@@ -61,7 +61,7 @@ package final class ExclusiveLock: Sendable {
     /// Starts a transaction: other threads now wait only for a limited time, and any thread may release the lock.
     package func beginTransaction() {
         isForTransaction.store(true, ordering: .sequentiallyConsistent)
-        // Wake the threads that wait without a limit: they must now use one.
+        // Wake the threads that are waiting without a limit: from now on, a limit applies to them.
         if waiting.load(ordering: .sequentiallyConsistent) > 0 { change.signal() }
     }
 

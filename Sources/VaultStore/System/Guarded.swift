@@ -2,8 +2,8 @@ internal import Glibc
 
 /// A value protected by a system lock, which only one thread may use at a time.
 ///
-/// The standard library's `Mutex` stores the number of the forking thread. In a child, a thread that has to wait for
-/// the thread holding it therefore traps (Swift 6.3; tested in `HostTests`).
+/// The standard library's `Mutex` stores the number of the forking thread. In a child process, a thread that has to
+/// wait for the thread holding the `Mutex` therefore traps (Swift 6.3; tested in `HostTests`).
 package struct Guarded<Value: ~Copyable>: ~Copyable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let value: UnsafeMutablePointer<Value>

@@ -10,7 +10,8 @@ extension Secret {
         do throws(CryptoError) { try self.init(ifPossible: count) } catch { throw Memory.isExhausted(count) }
     }
 
-    /// Copies bytes; the caller is responsible for wiping the original. Throws `outOfMemory`.
+    /// Copies bytes; the caller is responsible for wiping the original. Throws `outOfMemory` if there is not enough
+    /// memory.
     public init(allocatingCopyOf bytes: UnsafeRawBufferPointer) throws(VaultError) {
         try self.init(allocating: bytes.count)
         withUnsafeMutableBytes { $0.copyMemory(from: bytes) }
@@ -25,7 +26,7 @@ package enum Memory {
 
     /// Makes an array of `count` bytes with `make`, which must allocate only once, or throws `outOfMemory`. Only one
     /// thread at a time runs this function, so memory that was found available is still available for the allocation,
-    /// unless another part of the program uses it in between.
+    /// unless another part of the program uses that memory in between.
     package static func allocating<R>(_ count: Int, _ make: () -> R) throws(VaultError) -> R {
         guard count >= leastAsked else { return make() }
         vault_memory_lock()

@@ -1,7 +1,7 @@
 internal import CVaultShim
 internal import Glibc
 
-/// The process that created an object that its children must not use.
+/// The process that created an object; child processes must not use that object.
 package struct OwnProcess: Sendable {
     private let number = vault_process()
 
@@ -32,8 +32,8 @@ package enum ForkGate {
         return try body()
     }
 
-    /// Runs work of a helper thread, for which callers of the library wait. It never waits for a fork, because the fork
-    /// may be waiting for one of these callers.
+    /// Runs a helper thread's work, for which callers of the library wait. This function never waits for a fork,
+    /// because the fork may be waiting for one of these callers.
     static func helping<R>(_ body: () -> R) -> R {
         vault_step_in(1)
         defer { _ = vault_step_out() }

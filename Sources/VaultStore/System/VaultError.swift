@@ -27,7 +27,7 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case deviceBound = 10
         /// A commit was not made by an owner, or belongs to another header.
         case tampered = 11
-        /// The file lacks changes of a remembered state.
+        /// The file lacks changes that the remembered state includes.
         case rolledBack = 12
         /// The file and the remembered state each have changes that the other lacks.
         case forked = 13
@@ -49,7 +49,7 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case readOnly = 21
         /// The vault is locked.
         case locked = 22
-        /// The slot that opened the vault does not grant this.
+        /// The slot that opened the vault does not permit this operation.
         case notPermitted = 23
         /// A sync failed: the last write may or may not have been saved. The handle cannot write any more.
         case outcomeUnknown = 24
@@ -92,9 +92,9 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
     /// A one-line message: what failed and, if it helps, what to do next. It may contain names from the file, but never
     /// a secret.
     public let detail: String
-    /// The byte offset in the file at which the failure occurred, if it has one.
+    /// The byte offset in the file at which the failure occurred; nil if no offset applies.
     public let offset: UInt64?
-    /// True if the file is a vault of 0.1.0, which neither a backup nor a salvage makes readable.
+    /// True if the file is a vault of vaultfmt 0.1.0, which neither a backup nor a salvage can make readable.
     package private(set) var isOfEarlierVersion = false
 
     /// Creates an error.

@@ -2,8 +2,8 @@ internal import CVaultShim
 internal import Glibc
 internal import Synchronization
 
-/// Divides work between the calling thread and other threads. They are started on the first call and end with this
-/// object.
+/// Divides work between the calling thread and other threads. The other threads are started on the first call and end
+/// with this object.
 ///
 /// Dispatch's `concurrentPerform` is not used because its caller can neither do other work first nor choose the number
 /// of threads, its threads remain after the call, and it makes a statically linked program larger (measured: 6.59
@@ -130,7 +130,7 @@ private struct Crew {
     private var workers: [Worker] = []
     private var process = OwnProcess()
 
-    /// Starts this many threads, or as many as possible.
+    /// Starts `helpers` threads, or as many as possible.
     mutating func begin(_ job: Job, helpers: Int) {
         if !process.isThis {
             // In a child process, only the forking thread exists.
@@ -162,8 +162,8 @@ private final class Worker: Sendable {
     }
 }
 
-/// The next task of a thread. If a job is still stored when the next one arrives, other threads have already completed
-/// it.
+/// A thread's next task. If a job is still stored when the next job arrives, other threads have already completed the
+/// stored one.
 private final class Mailbox: Sendable {
     enum Message: Sendable {
         case job(Job)

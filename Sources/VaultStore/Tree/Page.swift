@@ -1,12 +1,12 @@
 internal import Synchronization
 package import VaultBytes
 
-/// A page that has authenticated and is well-formed.
+/// A page that was authenticated and is well-formed.
 package final class Page: Sendable {
     package let bytes: [UInt8]
     package let layout: PageLayout
     package let offset: UInt64
-    /// The offset of the first object of the file; the page must not refer to anything before it.
+    /// The offset of the first object in the file; the page must not refer to anything before it.
     package let bodyStart: UInt64
     /// A number that is unique in this process.
     private let number = Page.numbers.wrappingAdd(1, ordering: .relaxed).newValue
@@ -101,7 +101,7 @@ package final class Page: Sendable {
         return Page(bytes: body, layout: layout, offset: offset, bodyStart: bodyStart)
     }
 
-    /// Compares an entry's key with one of another page: the result is negative, zero or positive.
+    /// Compares an entry's key with the key of an entry of another page: the result is negative, zero or positive.
     func compareKey(_ index: Int, to other: Page, _ otherIndex: Int) -> Int {
         let bytes = bytes
         let otherBytes = other.bytes

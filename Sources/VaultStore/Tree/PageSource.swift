@@ -1,12 +1,12 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Reads pages of one file under one index key, and caches the most recently used ones. Only its cache changes, so any
-/// number of threads can read through it.
+/// Reads pages of one file under one index key, and caches the most recently used ones. Only the cache changes, so any
+/// number of threads can use the same source.
 package final class PageSource: Sendable {
     package let file: any FileHandle
     package let sealing: Sealing
-    /// The offset of the first object of the file.
+    /// The offset of the first object in the file.
     package let bodyStart: UInt64
     private let key: Secret
     private let pages: Guarded<PageCache>
@@ -150,6 +150,6 @@ struct PageCache {
 
     mutating func removeAll() { self = PageCache(capacity: capacity) }
 
-    /// The memory of the page's bytes and layout, plus a share of the tables.
+    /// The memory used by the page's bytes and layout, plus a share of the memory used by the tables.
     private func cost(_ page: Page) -> Int { page.bytes.count + page.count * 8 + 160 }
 }

@@ -70,7 +70,8 @@ struct Paginator {
         current = PageBuilder(level: level)
     }
 
-    /// Adds an entry. Returns a page if it is complete, with the key that separates it from the preceding page.
+    /// Adds an entry. If this completes a page, returns that page with the key that separates it from the preceding
+    /// page.
     mutating func append(_ key: [UInt8], _ value: [UInt8]) -> (key: [UInt8], page: PageBuilder)? {
         var done: (key: [UInt8], page: PageBuilder)?
         if current.isEmpty {

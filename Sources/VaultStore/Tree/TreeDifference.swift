@@ -82,7 +82,7 @@ private struct Walk {
         walk = TreeWalk(tree.root)
     }
 
-    /// Returns the next element: a page that was not entered, or an entry of one that was.
+    /// Returns the next element: a page that was not entered, or an entry of a page that was entered.
     mutating func top() throws(VaultError) -> Top? {
         if let leaf, leaf.index < leaf.page.count { return .entry(.init(page: leaf.page, index: leaf.index)) }
         leaf = nil

@@ -76,7 +76,7 @@ package struct PageRef: Sendable {
     package func check(_ page: Page) throws(VaultError) { try bounds.check(page) }
 }
 
-/// Visits the pages of a tree sorted by key, each before its children.
+/// Visits the pages of a tree in the order of their keys, each page before its children.
 ///
 /// The caller reads the pages, and enters those whose children it visits.
 package struct TreeWalk: Sendable {
@@ -127,7 +127,7 @@ package struct LeafWalker: Sendable {
     /// True if the pages above the leaves are kept in the cache.
     fileprivate let isCaching: Bool
     fileprivate var walk: TreeWalk
-    /// The error that occurred after the leaves last returned.
+    /// The error that occurred after the leaves that were returned last.
     private var failure: VaultError?
 
     fileprivate init(source: PageSource, isCaching: Bool, walk: TreeWalk) {
@@ -137,7 +137,7 @@ package struct LeafWalker: Sendable {
     }
 
     /// Returns the next leaves, at most `most`, or none after the last. If an error occurs, the leaves before it are
-    /// returned first, and the next call throws it.
+    /// returned first, and the next call throws the error.
     package mutating func next(_ most: Int) throws(VaultError) -> [PageRef] {
         if let failure { throw failure }
         var out: [PageRef] = []

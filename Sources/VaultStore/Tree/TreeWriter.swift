@@ -10,7 +10,7 @@ package protocol TreeChanges {
 
 /// Applies changes to a tree by writing new pages along the paths to them; the old pages are not overwritten.
 package struct TreeWriter: ~Copyable {
-    /// A page of the new tree, which is either in the file or not sealed yet.
+    /// A page of the new tree: it is already in the file, or it has not been sealed yet.
     private enum Output {
         case written(ObjectRef)
         case open(PageBuilder)
@@ -112,8 +112,8 @@ package struct TreeWriter: ~Copyable {
         let index: Int
     }
 
-    /// Rewrites the pages on the path to a key, changing only its value and the references. Returns nil and changes
-    /// nothing if the key is new or a page would have to be split or merged.
+    /// Rewrites the pages on the path to a key, changing only the key's value and the references. Returns nil and
+    /// changes nothing if the key is new or a page would have to be split or merged.
     private mutating func replaceValue(_ root: Commit.Root, _ key: [UInt8], _ value: [UInt8]) throws(VaultError)
         -> ObjectRef?
     {
@@ -278,7 +278,7 @@ package struct TreeWriter: ~Copyable {
 
     // MARK: small pages
 
-    /// Merges pages that removals have left nearly empty with a neighbor.
+    /// Merges with a neighbor each page that removals have left nearly empty.
     private mutating func joinSmall(_ children: [Child], level: UInt8) throws(VaultError) -> [Child] {
         var out: [Child] = []
         for child in children {

@@ -6,13 +6,13 @@ import VaultLocal
 /// A fetched commit, on top of which files can be replaced without touching the tree.
 struct GitBranch {
     let git: GitProgram
-    /// The commit, as git finds it.
+    /// The commit, in a form that git can resolve.
     let commit: String
     /// The path for a temporary index.
     let index: String
 
-    /// Returns a commit on top of this one in which the files with these names are equal to those in HEAD; returns this
-    /// commit if they already are.
+    /// Returns a commit on top of this one in which the files with these names are identical to the ones in HEAD;
+    /// returns this commit if they already are.
     func replacing(_ names: [String]) throws -> String {
         defer { unlink(index) }
         let settings = ["GIT_INDEX_FILE": index]

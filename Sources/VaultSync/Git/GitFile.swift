@@ -41,7 +41,8 @@ struct GitFile {
     }
 
     /// Finds the work tree around a folder that looks like a repository without a work tree, where git stops searching.
-    /// - Returns: Its top, and the folder's path below it with a slash at the end; nil if there is none.
+    /// - Returns: The work tree's top, and the folder's path relative to the top, with a slash at the end; nil if there
+    ///   is no work tree.
     /// - Throws: A failure with git's reason if git refuses the repository.
     private static func workTree(around folder: String) throws -> (String, String)? {
         guard let real = realpath(folder, nil) else { return nil }
@@ -56,16 +57,16 @@ struct GitFile {
         let answer = try GitProgram(folder: top).run(["rev-parse", "--show-toplevel"], settings: ["LC_ALL": "C"])
         guard answer.isSuccess else {
             let reason = GitProgram.reason(answer)
-            // For example, the folder is empty, or something else uses it.
+            // For example, the folder is empty, or another program uses it.
             guard !reason.hasPrefix("fatal: not a git repository") else { return nil }
-            // There is a repository; another user owns it, or its configuration is damaged.
+            // There is a repository, but another user owns it, or its configuration is damaged.
             throw CommandFailure(.io, "git refuses the repository \(TerminalText.path(top)): \(reason)")
         }
         guard answer.path == top, whole != top else { return nil }
         return (top, whole.dropFirst(top == "/" ? 1 : top.count + 1) + "/")
     }
 
-    /// Throws an error for a link: git stores the link, but not the vault that it points to.
+    /// Throws an error for a link: git would store the link, but not the vault that it points to.
     static func requireFile(_ path: String) throws {
         var status = vault_status()
         guard vault_status_of(path, false, &status) == 0 else {
@@ -77,10 +78,10 @@ struct GitFile {
         }
     }
 
-    /// The name as a pathspec that matches only this file.
+    /// The vault's name as a pathspec that matches only this file.
     var pathspec: String { Self.pathspec(name) }
 
-    /// Returns a pathspec that matches only the file of this name.
+    /// Returns a pathspec that matches only the file with this name.
     static func pathspec(_ name: String) -> String { ":(literal,top)" + name }
 }
 
@@ -89,7 +90,7 @@ struct GitEntry {
     let mode: String
     let id: String
 
-    /// Finds the entry with a name in a commit; returns nil if it does not exist.
+    /// Finds the entry with the given name in a commit; returns nil if the entry does not exist.
     init?(_ name: String, at commit: String, _ git: GitProgram) throws {
         let listed = try git.require(["ls-tree", "-z", commit, "--", GitFile.pathspec(name)], "find \(name)").text
         let fields = listed.split(separator: "\t").first?.split(separator: " ") ?? []
@@ -97,7 +98,7 @@ struct GitEntry {
         (mode, id) = (String(fields[0]), String(fields[2]))
     }
 
-    /// True if it is a regular file.
+    /// True if the entry is a regular file.
     var isFile: Bool { mode.hasPrefix("100") }
 
     /// A word for the kind of entry.

@@ -36,8 +36,8 @@ final class SyncLock {
 
     deinit { close(descriptor) }
 
-    /// Returns the path of a temporary file. A git process that outlives a killed `sync` still uses the file of that
-    /// process.
+    /// Returns the path of a temporary file. A git process that outlives a killed `sync` still uses that process's
+    /// file.
     func temporary(_ name: String) -> String { "\(folder)/\(Self.prefix)\(getpid())-\(name)" }
 
     private func removeLeftovers() {
@@ -83,7 +83,7 @@ struct GitLocks {
             guard Clock.now < end else {
                 throw CommandFailure(
                     .busy,
-                    "another git has locked the repository, or was killed while holding the lock; if no git is running, delete \(TerminalText.path(path))"
+                    "another git process has locked the repository, or was killed while holding the lock; if no git is running, delete \(TerminalText.path(path))"
                 )
             }
             Clock.sleep(0.05)

@@ -13,7 +13,7 @@ struct GitMergeDriver: ParsableCommand {
         commandName: "merge-driver",
         abstract: "Merge two versions of a vault for git.",
         discussion: """
-            The result replaces the second file. The exit codes are those git expects: 0 without conflicts, 1 with conflicts to settle, 129 if nothing was merged.
+            The result replaces the second file. The exit codes are those that git expects: 0 without conflicts, 1 with conflicts to settle, 129 if nothing was merged.
 
             Examples:
               git config merge.vaultfmt.driver 'vaultfmt git merge-driver -- %O %A %B %P'
@@ -87,8 +87,8 @@ struct GitMergeDriver: ParsableCommand {
         Glibc.exit(code)
     }
 
-    /// Merges the versions. Git's versions of a file may be older than the state that this machine remembers, as they
-    /// are during a rebase; the result is checked the next time the vault is opened.
+    /// Merges the versions. Git's versions of a file may be older than the state that this machine remembers (during a
+    /// rebase, for example); the result is checked the next time the vault is opened.
     private func merge() throws -> [CopyOutcome] {
         guard let path, try !Vault.isOne(at: ours) || !Vault.isOne(at: theirs) else { return try merge(ours, theirs) }
         // Git passes the stored content: a filter such as LFS stores something else in place of the vault.
@@ -121,7 +121,7 @@ private struct GitFilter {
         self.name = name
     }
 
-    /// Writes the vault for which git stores this file.
+    /// Writes the vault that git's stored file represents.
     func smudge(_ stored: String, to copy: String) throws {
         let id = try git.require(["hash-object", "-w", "--no-filters", "--", stored], "read a version").line
         try write(["cat-file", "--filters", "--path=\(name)", id], to: copy)

@@ -3,7 +3,7 @@ import VaultConsole
 import VaultFmt
 import VaultLocal
 
-/// The program git, run in the folder of a vault.
+/// The program git, run in a vault's folder.
 struct GitProgram {
     private let path: String
     private let folder: String
@@ -21,21 +21,22 @@ struct GitProgram {
     struct Answer {
         let code: Int32
         let text: String
-        /// The text that git wrote to standard error. It is not part of the output: a remote can make git warn.
+        /// The text that git wrote to standard error. It is kept apart from the output, because a remote can make git
+        /// print warnings.
         let errors: String
 
         var isSuccess: Bool { code == 0 }
 
-        /// The first line, without its newline.
+        /// The first line of the output, without its newline.
         var line: String { String(text.prefix { $0 != "\n" }) }
 
-        /// All of the text, without the newline at the end: the name of a folder can contain other newlines.
+        /// The whole output, without the newline at the end: a folder's name can contain other newlines.
         var path: String { text.hasSuffix("\n") ? String(text.dropLast()) : text }
     }
 
     /// Settings that override any configuration. A folder that looks like a repository without a work tree is not
-    /// treated as a repository, because anyone who can push can add such a folder, with a configuration that names
-    /// programs.
+    /// treated as a repository, because anyone who can push can add such a folder, together with a configuration that
+    /// names programs to run.
     private static let settings = ["-c", "safe.bareRepository=explicit"]
 
     /// The maximum length of git's output; a remote can write any number of messages.
@@ -64,7 +65,7 @@ struct GitProgram {
         return Answer(code: ending?.code ?? Subprocess.wait(process), text: output.text, errors: errors.text)
     }
 
-    /// Runs git and throws a failure with its messages if it fails.
+    /// Runs git and, if git fails, throws a failure with git's messages.
     @discardableResult
     func require(_ arguments: [String], _ purpose: String, settings: [String: String] = [:]) throws -> Answer {
         let answer = try run(arguments, settings: settings)
@@ -72,12 +73,12 @@ struct GitProgram {
         return answer
     }
 
-    /// Returns a failure that describes in one line the failed operation and the reason.
+    /// Returns a failure that describes the failed operation and the reason in one line.
     static func failure(_ answer: Answer, _ purpose: String) -> CommandFailure {
         CommandFailure(.io, "git could not \(purpose): \(reason(answer)); see 'git status'")
     }
 
-    /// Returns the first of git's messages in one line.
+    /// Returns the first of git's messages as one line.
     static func reason(_ answer: Answer) -> String {
         let said = (answer.errors + answer.text).split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("hint:") }
         let reason = said.isEmpty ? "exit \(answer.code)" : said.prefix(4).joined(separator: "; ")
@@ -92,7 +93,7 @@ struct GitProgram {
     }
 }
 
-/// One of the two streams that git writes.
+/// One of the two streams that git writes to.
 private final class GitOutput {
     let pipe: Pipe
     private(set) var bytes: [UInt8] = []

@@ -17,7 +17,7 @@ struct GitRemote {
     /// - `folder`: The folder that git keeps for the work tree.
     init(_ file: GitFile, _ given: String?, folder: String) throws {
         let git = file.git
-        // --short is not used, because it writes another name if the remote has a tag with this name.
+        // --short is not used, because it prints a different name if the remote has a tag with this name.
         let (head, prefix) = (try git.run(["symbolic-ref", "--quiet", "HEAD"]), "refs/heads/")
         guard head.isSuccess, head.line.hasPrefix(prefix) else {
             throw CommandFailure(
@@ -55,7 +55,7 @@ struct GitRemote {
         tracking = "refs/remotes/\(name)/\(branch)"
     }
 
-    /// Returns whether a merge is in progress. The file is checked directly, because git would also find a tag with its
-    /// name from the remote.
+    /// Returns whether a merge is in progress. The file is checked directly, because git would also accept a tag of the
+    /// same name that came from the remote.
     static func isMerging(_ folder: String) -> Bool { access(folder + "/MERGE_HEAD", F_OK) == 0 }
 }

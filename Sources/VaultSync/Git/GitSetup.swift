@@ -24,7 +24,7 @@ package struct Git: ParsableCommand {
     package func run() throws { throw MissingCommand() }
 }
 
-/// `git setup`: configures the merge driver and the diff of a vault.
+/// `git setup`: configures the merge driver and the diff driver for a vault.
 package struct GitSetup: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "setup",
@@ -77,7 +77,7 @@ package struct GitSetup: ParsableCommand {
         return "\"/" + out + "\""
     }
 
-    /// Fails if another line overrides the line for the vault, such as one in a folder's own .gitattributes.
+    /// Fails if another line, such as one in a folder's own .gitattributes, overrides the line for the vault.
     private func requireEffect(on found: GitFile) throws {
         let wanted: [(name: String, values: Set<String>)] = [
             ("text", ["unset"]), ("merge", ["vaultfmt"]), ("diff", ["vaultfmt"]), ("ident", ["unspecified", "unset"]),
@@ -127,7 +127,8 @@ package struct GitSetup: ParsableCommand {
             : CommandFailure(system: error, "cannot \(action) .gitattributes")
     }
 
-    /// The command with which git's configuration starts this program: its name if found in PATH, otherwise its path.
+    /// The command with which git's configuration starts this program: the program's name if it is found in PATH,
+    /// otherwise its path.
     static var program: String {
         if Subprocess.find("vaultfmt") != nil { return "vaultfmt" }
         return OwnProgram.path.map(quoted) ?? "vaultfmt"

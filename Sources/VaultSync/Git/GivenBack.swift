@@ -2,17 +2,17 @@ import Glibc
 import VaultConsole
 import VaultLocal
 
-/// Checks on git's conversions: attributes can make git convert a vault when storing it and when writing it back.
+/// Checks git's conversions: attributes can make git convert a vault when it is stored and when it is written back.
 extension SyncRound {
-    /// Adds a vault to git's index, provided that git would return what it stores unchanged.
+    /// Adds a vault to git's index, provided that git would write it back unchanged.
     ///
-    /// Attributes, which anyone who can push can set, make git convert line endings or encodings.
+    /// Attributes, which anyone who can push can set, may make git convert line endings or encodings.
     /// - `here`: The object that the vault itself would be.
     /// - Returns: The object that git stores.
     func add(_ name: String, _ here: String) throws -> String {
         let pathspec = GitFile.pathspec(name)
         guard try !hasEncoding(name) else { throw Self.altered(name, "was not committed") }
-        // Git applies the attributes again to a file that it has already stored only if it is told to. They may have
+        // Git reapplies the attributes to a file that it has already stored only if told to. The attributes may have
         // changed since.
         for options in [[], ["--renormalize"]] {
             try git.require(["add"] + options + ["--", pathspec], "add the vault")
@@ -40,7 +40,7 @@ extension SyncRound {
                 + "it needs -text and -ident, and no filter or encoding that changes it")
     }
 
-    /// Whether git writes a stored version of a vault as the vault is here.
+    /// Whether git, writing back a stored version of a vault, would reproduce the local vault.
     func givesBack(_ name: String, _ stored: String, _ here: String) throws -> Bool {
         if stored == here, try !mayConvert(name) { return true }
         let copy = lock.temporary("stored")
@@ -48,21 +48,21 @@ extension SyncRound {
         return try write(["cat-file", "--filters", "--path=\(name)", stored], to: copy) && hash(copy) == here
     }
 
-    /// Whether a file has attributes with which git converts what it stores, so that the outcome must be compared. With
-    /// `text=auto`, git converts no file that contains a NUL, as every vault does.
+    /// Whether a file has attributes that may make git convert what it stores, so that the results must be compared.
+    /// With `text=auto`, git does not convert a file that contains a NUL, as every vault does.
     private func mayConvert(_ name: String) throws -> Bool {
         try values(["text", "crlf", "eol", "ident", "filter", Self.encoding], of: name).contains { attribute, value in
             !(attribute == "text" && value == "auto")
         }
     }
 
-    /// Whether git stores a file in another encoding. With some encodings, it returns any bytes unchanged, but stores
-    /// them altered.
+    /// Whether git stores a file in another encoding. With some encodings, git writes all bytes back unchanged, but
+    /// stores them altered.
     private func hasEncoding(_ name: String) throws -> Bool { try !values([Self.encoding], of: name).isEmpty }
 
     private static let encoding = "working-tree-encoding"
 
-    /// Returns the values of those of the given attributes that a file has.
+    /// Returns the values of the given attributes that a file has.
     private func values(_ attributes: [String], of name: String) throws -> [(attribute: String, value: String)] {
         let answer = try git.require(["check-attr", "-z"] + attributes + ["--", name], "read the vault's attributes")
         let parts = answer.text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)

@@ -15,7 +15,7 @@ struct InterruptedMerge {
 
     init(_ file: GitFile, folder: String) { (git, top, self.folder) = (file.git, file.top, folder) }
 
-    /// The two commits that git is merging; both are refs, so that git keeps the commits.
+    /// The two commits that git is merging; both are recorded as refs, so that git keeps the commits.
     private static let refs = ["refs/worktree/vaultfmt-merge/before", "refs/worktree/vaultfmt-merge/target"]
 
     /// Lets git merge a commit, and records the merge until it has ended.
@@ -37,8 +37,8 @@ struct InterruptedMerge {
         for ref in Self.refs.reversed() { try git.require(["update-ref", "-d", ref], "remove a ref") }
     }
 
-    /// Finishes an interrupted merge if only its commit is missing. Otherwise undoes its changes to files that have not
-    /// changed since. Vaults are committed instead, because this machine may have seen their new states.
+    /// Finishes an interrupted merge if only its commit is missing. Otherwise undoes the merge's changes to files that
+    /// have not changed since. Vaults are committed instead, because this machine may have seen their new states.
     func takeBack() throws {
         let noted = try Self.refs.map { try git.run(["rev-parse", "--quiet", "--verify", $0]) }
         guard noted.allSatisfy(\.isSuccess) else { return }
@@ -46,7 +46,7 @@ struct InterruptedMerge {
         guard let tree = merged.text.split(separator: "\n").first.map(String.init) else { return try forget() }
         if GitRemote.isMerging(folder) {
             guard try isOwn() else { return }
-            // If the index does not contain the merge yet, committing it would revert all changes of the other side.
+            // If the index does not contain the merge yet, committing it would revert all of the other side's changes.
             let index = try git.run(["write-tree"])
             if index.isSuccess, index.line == tree {
                 if try git.run(["commit", "-q", "--no-edit"]).isSuccess { return try forget() }
@@ -102,7 +102,7 @@ struct InterruptedMerge {
         return Set(listed.split(separator: "\0").map(String.init))
     }
 
-    /// Returns whether the file in the tree is equal to the entry, or is missing if the entry is nil.
+    /// Returns whether the file in the tree is identical to the entry or, if the entry is nil, does not exist.
     private func isWritten(_ name: String, as entry: GitEntry?) throws -> Bool {
         var status = vault_status()
         guard vault_status_of(top + "/" + name, false, &status) == 0 else { return entry == nil }

@@ -12,7 +12,7 @@ extension SyncRound {
     struct OtherVaults {
         /// The vaults that are merged here.
         var merged: [String] = []
-        /// The vaults that remain unchanged from HEAD.
+        /// The vaults that stay as they are in HEAD.
         var kept: [String] = []
     }
 
@@ -55,8 +55,8 @@ extension SyncRound {
         return found
     }
 
-    /// Throws an error for changed vaults whose names are not UTF-8: they are not compared, and git would use the other
-    /// side's versions.
+    /// Throws an error if the names of changed vaults are not UTF-8: such vaults are not compared, and git would use
+    /// the other side's versions.
     private func requireNames(since base: String) throws {
         let arguments = ["diff", "--raw", "--no-renames", "--no-abbrev", "-z", base, fetched, "--"]
         let parts = try git.require(arguments, "compare commits").text.split(separator: "\0")
@@ -94,7 +94,7 @@ extension SyncRound {
         case continues
         case older
         case diverged
-        /// The relation cannot be determined, for this reason.
+        /// The relation cannot be determined, for the given reason.
         case unproven(String)
     }
 
@@ -136,8 +136,8 @@ extension SyncRound {
         }
     }
 
-    /// Returns whether a file consists only of the first bytes of another file, which shows without the vault's key
-    /// that it is an earlier state.
+    /// Returns whether a file consists only of another file's first bytes, which proves without the vault's key that
+    /// the file is an earlier state.
     private func isBeginning(_ one: String, of other: String) throws -> Bool {
         let descriptors: [Int32] = [vault_open(one, O_RDONLY, 0), vault_open(other, O_RDONLY, 0)]
         defer { for descriptor in descriptors where descriptor >= 0 { close(descriptor) } }
@@ -160,7 +160,7 @@ extension SyncRound {
         }
     }
 
-    /// Reads this many bytes, or fewer at the end of the file.
+    /// Reads the given number of bytes, or fewer at the end of the file.
     private func read(_ descriptor: Int32, _ count: Int, _ path: String) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var done = 0
@@ -177,7 +177,8 @@ extension SyncRound {
     }
 
     /// Opens another vault of the repository. If it is kept unlocked, its key is tried first, because the factors
-    /// belong to the vault that is synced; if these do not open it, the other side's factors are tried.
+    /// belong to the vault that is synced; if neither the key nor the factors open this vault, the other side's factors
+    /// are tried.
     func open(_ name: String, _ access: AccessOptions, writable: Bool = false) throws -> Vault {
         let path = file.top + "/" + name
         if let kept = try access.openUnlocked(path, writable: writable, despiteFactors: true) { return kept }

@@ -5,7 +5,7 @@ import VaultLocal
 /// A vault as `sync` has added it to git.
 struct SyncedVault {
     let vault: Vault
-    /// The object that git stores: the vault itself, unless a filter replaces it.
+    /// The object that git stores: the vault itself, unless a filter replaces the vault.
     let stored: String
     /// The object that the vault itself would be.
     let contents: String
@@ -16,16 +16,16 @@ struct SyncedVault {
 /// Checks for changes that other programs make to a vault during a sync. Hooks, checkouts and file syncers ignore the
 /// vault's lock: at any moment, they can replace or overwrite its file, or commit something else under its name.
 extension SyncRound {
-    /// Fails if the file of a vault neither ends with the state that is known here nor continues it.
+    /// Fails if a vault's file neither ends with the state that is known here nor continues it.
     func requireInPlace(_ name: String, _ vault: Vault) throws {
         do throws(VaultError) { try vault.refresh() } catch {
-            // A checkout puts the other branch's vault there.
+            // A checkout replaces the file with the other branch's vault.
             try requireBranch()
             throw replaced(name, error)
         }
     }
 
-    /// Does the same for the vaults of all rounds once they have been pushed.
+    /// Performs the same check on the vaults of all rounds once they have been pushed.
     func requireAllInPlace() throws {
         for (name, found) in synced.sorted(by: { $0.key < $1.key }) {
             do { try requireInPlace(name, found.vault) } catch let failure as CommandFailure {
@@ -35,8 +35,8 @@ extension SyncRound {
         }
     }
 
-    /// Fails if a commit does not have a vault as it was added: hooks can change what is committed, and other programs
-    /// can move the branch.
+    /// Fails if a commit does not contain a vault in the form in which it was added: hooks can change what is
+    /// committed, and other programs can move the branch.
     func requireSynced(_ name: String, in commit: String) throws {
         guard let found = synced[name] else { return }
         if let entry = try GitEntry(name, at: commit, git), entry.isFile {
@@ -50,7 +50,7 @@ extension SyncRound {
                 + "changed it; nothing was pushed, so stop that program and sync again")
     }
 
-    /// The failure if another program gets in the way of a commit, although the vault has lost nothing.
+    /// The failure if another program interferes with a commit, although the vault has lost nothing.
     static func overwritten(_ name: String) -> CommandFailure {
         CommandFailure(
             .busy,
@@ -68,8 +68,8 @@ extension SyncRound {
             code: error.code)
     }
 
-    /// The way to get a vault back. Git has the object even if no commit does. The command works in the folder in which
-    /// sync was started, and leaves what is in the vault's place if git fails.
+    /// The command that restores a vault. Git has the object even if no commit refers to it. The command works in the
+    /// folder in which sync was started and, if git fails, leaves whatever is in the vault's place.
     private func remedy(_ name: String) -> String {
         guard let found = synced[name] else {
             return "restore the newest copy: sync had not added the vault to git yet"
@@ -81,8 +81,8 @@ extension SyncRound {
         return "get back generation \(found.generation), which sync had added to git, with '\(command)'"
     }
 
-    /// Whether the error is that of a file that is not the vault in its newest state, rather than one that cannot be
-    /// read or whose keys were changed.
+    /// Whether the error means that the file is not the vault in its newest state, rather than that the file cannot be
+    /// read or that the vault's keys were changed.
     private static func showsAnotherFile(_ error: VaultError) -> Bool {
         switch error.code {
         case .rolledBack, .forked, .foreignOwner, .tampered, .notAVault, .headerInvalid, .authenticationFailed,

@@ -17,8 +17,8 @@ package struct Sync: ParsableCommand {
             has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, everything is still pushed, \
             but the exit code is 3.
 
-            If a git hook or another program replaces, overwrites or removes the vault meanwhile, sync fails and names the command that gets its \
-            version back from git.
+            If a git hook or another program replaces, overwrites or removes the vault meanwhile, sync fails and names \
+            the command that gets sync's version of the vault back from git.
 
             A git process that was killed leaves lock files in the repository. sync waits for them for as long as \
             --wait allows, and then names the file to delete (exit 75).

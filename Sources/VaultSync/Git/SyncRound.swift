@@ -19,20 +19,20 @@ struct SyncRound {
     var damaged: Set<String> = []
     /// The vaults in which a merge found two items with the same name.
     var sharedNames: Set<String> = []
-    /// Descriptions of how the other side's incomplete versions end, by the names of their vaults.
+    /// Descriptions of how the other side's incomplete versions end, keyed by vault name.
     var cutOff: [String: String] = [:]
     /// The other vaults in which a merge left unsettled conflicts.
     var unsettledOthers: Set<String> = []
     /// True if all versions of other vaults that were taken from the other side are known to continue the local ones.
     var areOthersProven = true
-    /// The vaults as they were last added to git, in this round or an earlier one, by their names.
+    /// The vaults as they were last added to git, in this round or an earlier one, keyed by name.
     var synced: [String: SyncedVault] = [:]
     /// The names of the vaults that this round has added to git.
     private(set) var addedNames: Set<String> = []
-    /// The reason why the other side rejected the last push.
+    /// The other side's reason for rejecting the last push.
     var refusal: String?
-    /// The other side's newest commit, as fetched in this round. Other programs may also fetch, and move the remote's
-    /// branch.
+    /// The other side's newest commit, as fetched in this round. Other programs may also fetch, which moves the
+    /// remote-tracking branch.
     private(set) var fetched = ""
 
     var git: GitProgram { file.git }
@@ -75,13 +75,13 @@ struct SyncRound {
     }
 
     /// Adds a vault to git's index, and records what was added.
-    /// - Returns: False if attributes prevent that, but this state of the vault is already committed.
+    /// - Returns: False if attributes prevent the addition, but this state of the vault is already committed.
     private mutating func stage(_ name: String, _ vault: Vault, _ held: HeldVault) throws -> Bool {
         let path = file.top + "/" + name
         try GitFile.requireFile(path)
         let committed = try git.run(["rev-parse", "--quiet", "--verify", "HEAD:\(name)"])
         let here = try hash(path)
-        // Checked after reading: if the vault is still in place, what was read is the vault.
+        // This is checked after reading: if the vault is still in place, the vault itself was read.
         guard try held.isInPlace() else { throw Self.overwritten(name) }
         let added: String?
         do { added = try add(name, here) } catch {
@@ -108,7 +108,8 @@ struct SyncRound {
             try extract(before, name, to: copy)
             other = try whileOpening { try Vault.id(at: copy) }
         } catch let failure as CommandFailure where failure.code != nil {
-            // The committed file is damaged or from a newer version, and the local vault may be its replacement.
+            // The committed file is damaged or was written by a newer version of the program, and the local vault may
+            // be its replacement.
             return
         }
         guard other == id else {
@@ -119,8 +120,8 @@ struct SyncRound {
         }
     }
 
-    /// Throws an error if another branch has been checked out since: its commits are not meant for this branch's
-    /// remote.
+    /// Throws an error if another branch has been checked out since: that branch's commits are not meant for this
+    /// branch's remote.
     func requireBranch() throws {
         let head = try git.run(["symbolic-ref", "--quiet", "HEAD"])
         guard head.isSuccess, head.line == "refs/heads/\(remote.local)" else {
@@ -132,7 +133,7 @@ struct SyncRound {
     }
 
     /// Runs a closure while no program that knows the vault's lock writes to it. If the vault is not in place at the
-    /// end, that is the failure, whatever else failed because of it.
+    /// end, that is the error thrown, even if the closure failed as a result.
     private mutating func whileNobodyWrites(
         _ name: String, _ vault: Vault, _ body: (inout SyncRound, HeldVault) throws -> Void
     ) throws {
@@ -187,7 +188,7 @@ struct SyncRound {
             if remote.isNew { try setUpstream() }
             return true
         }
-        // A line has "!", the names of the refs and git's reason. Only the reason counts: a branch can be named
+        // A line contains "!", the names of the refs and git's reason. Only the reason counts: a branch can be named
         // "unlock".
         let refused = answer.text.split(separator: "\n").compactMap { line in
             line.hasPrefix("!\t") ? line.split(separator: "\t", maxSplits: 2).dropFirst(2).first : nil
@@ -204,8 +205,8 @@ struct SyncRound {
         return false
     }
 
-    /// Pushes a commit to the branch. No branch name is unambiguous, here or on the other side, because a tag can have
-    /// any name, even refs/heads/main. Patterns are unambiguous.
+    /// Pushes a commit to the branch. A branch name is never unambiguous, here or on the other side, because a tag can
+    /// have any name, even refs/heads/main. Patterns, however, are unambiguous.
     private func send(_ commit: String) throws -> GitProgram.Answer {
         let folder = "refs/worktree/vaultfmt-sync"
         // A killed sync may have left this ref, possibly for another branch.
@@ -220,7 +221,7 @@ struct SyncRound {
 
     private func removeRef(_ ref: String) throws { try git.require(["update-ref", "-d", ref], "remove a ref") }
 
-    /// Sets the pushed branch as the upstream of the local one, as git does if it pushes by name.
+    /// Sets the pushed branch as the upstream of the local one, as git does when it pushes by name.
     private func setUpstream() throws {
         for (key, value) in [("merge", "refs/heads/\(remote.branch)"), ("remote", remote.name)] {
             try git.require(["config", "--local", "branch.\(remote.local).\(key)", value], "set the upstream")
@@ -229,9 +230,9 @@ struct SyncRound {
 
     // MARK: merging
 
-    /// Merges the vaults here, and lets git merge the other files. A commit on top of the other side's has these vaults
-    /// in their local state, so that git finds no difference in them, does not change them in the tree, and starts no
-    /// driver.
+    /// Merges the vaults here, and lets git merge the other files. A commit on top of the other side's commit contains
+    /// these vaults in their local state, so that git finds no difference in them, does not change them in the tree,
+    /// and starts no driver.
     private mutating func merge() throws {
         if try isAncestor(fetched, "HEAD") { return }
         // Two histories can have several merge bases.
@@ -268,7 +269,7 @@ struct SyncRound {
         guard answer.isSuccess else { throw GitProgram.failure(answer, "merge the rest of the repository") }
     }
 
-    /// The failure of a merge of other files, which has been undone.
+    /// The failure if other files could not be merged; their merge has been undone.
     private func conflicting(_ answer: GitProgram.Answer) -> CommandFailure {
         let branch = TerminalText.word("\(remote.name)/\(remote.branch)")
         return CommandFailure(
@@ -277,15 +278,15 @@ struct SyncRound {
                 + "merge it with 'git merge \(branch)', and sync again")
     }
 
-    /// An automatic stash would take a vault that has just been changed out of the tree.
+    /// An automatic stash would remove a vault that has just been changed from the tree.
     private static let quietMerge = ["-c", "merge.autoStash=false", "merge", "-q"]
 
-    /// The branch may have its own merge options in git's configuration, with which git would end without a commit.
+    /// Git's configuration may set merge options for the branch that would make git end without a commit.
     private static let wholeMerge = ["--commit", "--no-squash"]
 
     /// Finds the other side's version. Fails if the other side removed the vault or replaced it, because the vault must
-    /// not vanish here as well.
-    /// - Returns: The other side's version; nil if it has never had one.
+    /// not disappear here as well.
+    /// - Returns: The other side's version; nil if the other side has never had one.
     @discardableResult
     func requireTheirs(_ vault: String, since bases: [String]) throws -> GitEntry? {
         let name = TerminalText.quoted(vault)
@@ -298,7 +299,7 @@ struct SyncRound {
         throw CommandFailure(.io, "the other side removed \(name); \(remedy)")
     }
 
-    /// Returns the names of files that differ between two commits in the given ways, in the form of git's
+    /// Returns the names of files that differ between two commits in the given ways, which are written as for git's
     /// --diff-filter.
     func changed(_ one: String, _ other: String, _ ways: String) throws -> [String] {
         let arguments = ["diff", "--name-only", "--no-renames", "--diff-filter=\(ways)", "-z", one, other, "--"]
@@ -343,7 +344,7 @@ struct SyncRound {
 
     static func whose(_ name: String) -> String { "the other side's \(TerminalText.quoted(name))" }
 
-    /// Lets failures name the other side's vault in place of the copy that is read.
+    /// Makes failures name the other side's vault instead of the copy that is read.
     static func naming<R>(_ name: String, _ copy: String, _ body: () throws -> R) throws -> R {
         do { return try body() } catch let failure as CommandFailure {
             let names = [TerminalText.path(copy), whose(name)]
@@ -352,7 +353,7 @@ struct SyncRound {
         }
     }
 
-    /// Throws an error if the copy is not of this vault.
+    /// Throws an error if the copy is a copy of another vault.
     static func require(_ id: VaultID, at copy: String) throws {
         let other = try whileOpening { try Vault.id(at: copy) }
         guard other == id else {
@@ -365,7 +366,7 @@ struct SyncRound {
 
     /// Writes a version of a vault to a file.
     ///
-    /// Git stores the vault itself, unless a filter replaces it, as LFS does.
+    /// Git stores the vault itself, unless a filter, such as LFS, replaces the vault.
     func extract(_ entry: GitEntry, _ name: String, to copy: String) throws {
         let forms = [["cat-file", "blob", entry.id], ["cat-file", "--filters", "--path=\(name)", entry.id]]
         for form in forms {

@@ -4,7 +4,7 @@ import VaultConsole
 import VaultFmt
 import VaultLocal
 
-/// The local files that git does not track. A merge overwrites those that are ignored.
+/// The local files that git does not track. A merge overwrites ignored files.
 extension SyncRound {
     /// Fails if an untracked local file has the same path as a file that the other side added.
     func requireNoLoss() throws {

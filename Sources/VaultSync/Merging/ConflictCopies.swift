@@ -6,10 +6,10 @@ import VaultLocal
 
 /// The copies that file syncers create next to a file that was changed on two machines.
 package enum ConflictCopies {
-    /// A file that may be a copy. It was recognized by its name only, and has not been read yet.
+    /// A file that may be a copy. The file was recognized only by its name and has not been read yet.
     package struct Candidate {
         package let path: String
-        /// Whether a person could have chosen this name. OneDrive adds the name of a computer, which can be any word.
+        /// Whether a person could have chosen this name. OneDrive adds a computer's name, which can be any word.
         package let mayBeNamedByPerson: Bool
     }
 
@@ -41,20 +41,20 @@ package enum ConflictCopies {
         return found.sorted { $0.path < $1.path }
     }
 
-    /// Returns whether a file name follows a syncer's pattern for a copy of another file, given what it adds to that
-    /// file's name.
+    /// Returns whether a file name follows a syncer's pattern for a copy of another file, given what the syncer added
+    /// to that file's name.
     ///
     /// - Syncthing: `work.sync-conflict-20260131-235959-ABCDEFG.vault`
     /// - Dropbox, Nextcloud, ownCloud, Seafile, Synology, Resilio and others: "conflict" in the user's language, such
     ///   as `work (Ann's conflicted copy 2026-01-31).vault` or `work_conflict-20260131-235959.vault`
     /// - OneDrive: `work-DESKTOP-1A2B3C4.vault`, where the last part is the name of a Windows computer or of this
-    ///   computer, possibly followed by a number; the name of any other computer is not a certain mark
+    ///   computer, possibly followed by a number; any other computer's name is not a reliable mark
     /// - iCloud and Google Drive: `work 2.vault` and `work (1).vault`
     private static func isCopy(_ middle: Substring, host: String) -> Bool {
         isConflictMark(middle) || isNumber(middle) || isComputer(middle, host: host)
     }
 
-    /// Returns the part of a file name between the two parts of another file's name.
+    /// Returns the part of a file name that lies between the two parts of another file's name.
     private static func middle(of other: String, beside name: String) -> Substring? {
         let (stem, suffix) = split(name)
         guard other != name, other.hasPrefix(stem), other.hasSuffix(suffix) else { return nil }
@@ -116,14 +116,15 @@ package enum ConflictCopies {
     }
 }
 
-/// The state of a file when a copy was opened, so that a copy changed since then is not moved away.
+/// The state of a file when a copy was opened, so that a copy that has changed since then is not moved aside.
 struct FileMark: Equatable {
     private let device: UInt64
     private let number: UInt64
     private let size: Int64
     private let changed: (Int64, Int64)
 
-    /// - Throws: `ExitStatus.usage` if it is not a regular file: a link can point anywhere, and a pipe may never end.
+    /// - Throws: `ExitStatus.usage` if the path is not a regular file: a link can point anywhere, and a pipe may never
+    ///   end.
     init(_ path: String) throws {
         var status = vault_status()
         guard vault_status_of(path, false, &status) == 0 else {

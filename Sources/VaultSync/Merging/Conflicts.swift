@@ -203,7 +203,8 @@ struct ConflictsSettle: ParsableCommand {
         try transaction.settle(conflict.key, keeping: values)
     }
 
-    /// Asks for confirmation if a value would become visible to people who could not read it where it was set.
+    /// Asks for confirmation if a value would become visible to people who could not read it in the place where it was
+    /// set.
     private func confirm(_ values: [Conflict.Value], in current: Conflict.Place) throws -> Bool {
         let place = values.compactMap(\.place).first ?? current
         var isAsked = false
@@ -234,8 +235,8 @@ struct ConflictsSettle: ParsableCommand {
         let kept = opened.keptVersions
         let lost = conflicts.reduce(0) { count, conflict in
             let secrets = conflict.values.filter { $0.field == .secret || $0.flags.contains(.sealed) }
-            // In each field, the number of values that lose equals the number left to settle, because choosing one
-            // makes the current value lose.
+            // In each field, the number of losing values equals the number of values left to settle, because choosing
+            // one of them makes the current value lose.
             return Dictionary(grouping: secrets, by: \.field).values.reduce(count) { $0 + max(0, $1.count - kept) }
         }
         guard lost > 0 else { return true }
@@ -250,8 +251,8 @@ struct ConflictsSettle: ParsableCommand {
         return try Prompt.confirm("Settle anyway?", instead: "use --yes")
     }
 
-    /// Reports values that lose without becoming earlier values. A chosen value replaces the current one, so the number
-    /// of losing values does not depend on the choice.
+    /// Reports the losing values that do not become earlier values. A chosen value replaces the current one, so the
+    /// number of losing values does not depend on the choice.
     private func noteDiscarded(_ values: [Conflict.Value]) {
         let count = values.count { $0.field != .secret && !$0.flags.contains(.sealed) }
         guard count > 0 else { return }
@@ -277,13 +278,13 @@ struct ConflictsSettle: ParsableCommand {
 }
 
 extension Conflict {
-    /// Returns whether the same values are left to settle.
+    /// Returns whether the same values are left to settle in both conflicts.
     fileprivate func isSame(as other: Conflict) -> Bool {
         item == other.item
             && values.elementsEqual(other.values) { $0.isSame(as: $1) }
     }
 
-    /// Returns the value with a number printed by `conflicts show`.
+    /// Returns the value with the given number, as printed by `conflicts show`.
     fileprivate func value(numbered number: Int) throws -> Value {
         guard values.indices.contains(number - 1) else {
             throw CommandFailure(
@@ -295,7 +296,7 @@ extension Conflict {
 }
 
 extension Conflict.Value {
-    /// Returns whether this is the same value of the same item.
+    /// Returns whether both are the same value of the same item.
     func isSame(as other: Self) -> Bool {
         (field, revision, replica) == (other.field, other.revision, other.replica)
     }

@@ -3,7 +3,7 @@ import VaultExchange
 package import VaultFmt
 import VaultLocal
 
-/// The conflicts in some items before those items are changed. A change settles every field that it writes
+/// The conflicts in some items, as they are before the items are changed. A change settles every field that it writes
 /// (specification, R-6.24), even if the user does not know that there is a conflict, so the user is told afterwards.
 package struct ConflictsBefore {
     private let conflicts: [Conflict]
@@ -12,7 +12,7 @@ package struct ConflictsBefore {
         conflicts = try items.compactMap { item in try Self.conflict(in: item, vault) }
     }
 
-    /// For a change that may affect any item.
+    /// Records the conflicts in all items, for a change that may affect any of them.
     package init(in vault: Vault) throws {
         var conflicts: [Conflict] = []
         var cursor = try vault.items()
@@ -57,8 +57,8 @@ package struct ConflictsBefore {
 
     private static let most = 20
 
-    /// Returns whether the file still contains the previous state. It does not if the change reduced who can read an
-    /// item, because the file is then rewritten.
+    /// Returns whether the file still contains the previous state. If the change reduced the number of people who can
+    /// read an item, it does not, because the file is then rewritten.
     private static func canUndo(in vault: Vault) throws(VaultError) -> Bool {
         do throws(VaultError) { return try vault.log(limit: 1).first?.changes != nil } catch {
             guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }

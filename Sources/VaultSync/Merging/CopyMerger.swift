@@ -11,13 +11,13 @@ struct CopyOutcome {
     var failure: CommandFailure?
     /// The path to which the copy was moved.
     var movedTo: String?
-    /// Whether the file is unrelated to the vault, although its name looks like that of a copy.
+    /// Whether the file is unrelated to the vault, although its name looks like a copy's name.
     var isUnrelated = false
-    /// Whether it was left in place because a person may have named it.
+    /// Whether the copy was left in place because a person may have named it.
     var mayBeNamedByPerson = false
     /// The bytes after the merged state in the copy's file, which show whether part of the copy may be missing.
     var tail = TailState.clean
-    /// Whether the vault has conflicts to settle, either from this copy or from earlier.
+    /// Whether the vault has conflicts to settle, either from this copy or from before.
     var leavesConflicts = false
 }
 
@@ -26,7 +26,7 @@ struct CopyMerger {
     let path: String
     let access: AccessOptions
     var options: MergeOptions
-    /// The factors of the copies, if they are not the vault's.
+    /// The copies' factors, if they differ from the vault's factors.
     var otherFactors: FactorSources?
     /// Whether to merge changes that the user has dropped here.
     var acceptsDropped = false
@@ -55,10 +55,10 @@ struct CopyMerger {
         let path: String
         let state: StateID
         let mark: FileMark?
-        /// The bytes after the state in the file, which show whether its writer was interrupted or the file was not
-        /// copied completely.
+        /// The bytes after the state in the file, which show whether the file's writer was interrupted or the file was
+        /// not copied completely.
         let tail: TailState
-        /// Whether a person could have named it; see `ConflictCopies.Candidate`.
+        /// Whether a person could have named the copy; see `ConflictCopies.Candidate`.
         var mayBeNamedByPerson = false
         /// Opens the copy. Copies left by syncers are not kept open, because there can be any number of them.
         let open: () throws -> Vault
@@ -66,7 +66,7 @@ struct CopyMerger {
 
     // MARK: named copies
 
-    /// Merges all copies, newest first. If one fails, copies that were merged before it stay merged.
+    /// Merges all copies, newest first. If one fails, the copies that were merged before it stay merged.
     func merge(_ others: [String]) throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
         var copies: [Copy] = []
@@ -165,7 +165,7 @@ struct CopyMerger {
         for copy in copies {
             do {
                 let vault = try copy.open()
-                // What has not arrived yet of an incomplete copy may be new.
+                // The part of an incomplete copy that has not arrived yet may contain something new.
                 if copy.mayBeNamedByPerson, copy.tail.endOfCopy == nil, try !hasNews(vault, for: target.vault) {
                     continue
                 }
@@ -182,8 +182,8 @@ struct CopyMerger {
             }
         }
         try Self.preferring(outcomes + unread) { try finish(target, &outcomes) }
-        // Not until now, because a copy may be needed to prove that the vault continues the state that this machine
-        // remembers.
+        // The copies are not moved until now, because a copy may be needed to prove that the vault continues the state
+        // that this machine remembers.
         if !options.isRehearsal { moveAside(done, &outcomes) }
         return outcomes
     }
@@ -202,8 +202,8 @@ struct CopyMerger {
         }
     }
 
-    /// Throws the failure to read or write a copy, if there was one, in place of the refusal of the vault: with that
-    /// copy, the vault might have continued the state that this machine remembers, and the user should not accept
+    /// Throws the failure to read or write a copy, if there was one, instead of the error that refuses the vault: with
+    /// that copy, the vault might have continued the state that this machine remembers, and the user should not accept
     /// anything until the copy has been merged.
     private static func preferring<R>(_ outcomes: [CopyOutcome], _ body: () throws -> R) throws -> R {
         do { return try body() } catch {
@@ -217,7 +217,8 @@ struct CopyMerger {
         }
     }
 
-    /// Opens a copy only with the key that opened the vault, so that a planted header cannot trigger a key derivation.
+    /// Opens a copy with nothing but the key that opened the vault, so that a planted header cannot trigger a key
+    /// derivation.
     private func openLeft(_ other: String, of vault: Vault) throws -> Vault {
         let id = try whileOpening { try Vault.id(at: other) }
         guard id == vault.id else {
@@ -235,7 +236,7 @@ struct CopyMerger {
         return copy
     }
 
-    /// Returns whether a copy has changes that the vault lacks. An older backup has none.
+    /// Returns whether a copy has changes that the vault lacks. An older backup has no such changes.
     private func hasNews(_ copy: Vault, for vault: Vault) throws -> Bool {
         var rehearsal = options
         rehearsal.isRehearsal = true
@@ -246,7 +247,7 @@ struct CopyMerger {
         }
     }
 
-    /// Returns why a copy is left in place although it has been merged.
+    /// Returns the reason why a copy is left in place although it has been merged.
     private static func failure(_ tail: TailState) -> CommandFailure? {
         guard let end = tail.endOfCopy else { return nil }
         return CommandFailure(
@@ -263,8 +264,8 @@ struct CopyMerger {
 
     // MARK: merging
 
-    /// Sorts the copies, newest first. The result does not depend on their order, but merging the first may make the
-    /// others unnecessary.
+    /// Sorts the copies, newest first. The result of the merge does not depend on their order, but merging the first
+    /// may make the others unnecessary.
     private static func sort(_ copies: inout [Copy]) {
         copies.sort { left, right in
             let (one, other) = (left.state, right.state)
@@ -294,7 +295,7 @@ struct CopyMerger {
     }
 
     /// Checks that a vault that this machine would have refused continues the remembered state once the copies are
-    /// merged, and notes whether anything is left to settle: a copy may also have had conflicts already.
+    /// merged, and notes whether anything is left to settle: a copy may have had conflicts already.
     private func finish(_ target: (vault: Vault, needsCheck: Bool), _ outcomes: inout [CopyOutcome]) throws {
         if target.needsCheck, !options.isRehearsal {
             if acceptsDropped { try check(target.vault, into: target.vault) }
@@ -335,7 +336,8 @@ struct CopyMerger {
             if report.outcome == .adopted, try !confirm(report, name) { return nil }
         }
         let report = try merge(other, into: vault)
-        // Not until now, so that a merge that fails does not restore what was dropped. A dry run forgets nothing.
+        // The check is not done until now, so that a failed merge does not restore what was dropped. A dry run forgets
+        // nothing.
         if acceptsDropped, !options.isRehearsal { try check(other, into: vault) }
         let leavesConflicts = try report.hasConflicts || report.outcome == .theirs && !other.conflicts().isEmpty
         return CopyOutcome(path: name, report: report, leavesConflicts: leavesConflicts)
@@ -382,7 +384,7 @@ struct CopyMerger {
 }
 
 extension TailState {
-    /// Describes how a copy with this tail ends; nil if it is complete.
+    /// A description of how a copy with this tail ends; nil if the copy is complete.
     var endOfCopy: String? {
         switch self {
         case .clean, .writeInProgress: nil

@@ -46,7 +46,7 @@ package struct Diff: ParsableCommand {
 
     package func validate() throws {
         guard second == nil || (since == nil && !git) else {
-            throw ValidationError("--since and --git take one file; leave out the second")
+            throw ValidationError("--since and --git accept only one file; leave out the second file")
         }
         guard !git || (since == nil && !json) else {
             throw ValidationError("--git cannot be combined with --since or --json; leave them out")

@@ -16,9 +16,10 @@ package struct Merge: ParsableCommand {
             conflicts' (exit 3). The copies are only read. They are opened with the vault's key or, failing that, with \
             their own factors.
 
-            --conflicts finds the copies that Syncthing, Dropbox, Nextcloud, OneDrive, iCloud and others leave next to VAULT, tries no factors on \
-            them, and moves each to VAULT.merged/ once the vault contains everything in it. A file that is a different vault, was continued under \
-            replaced keys, or does not open is left in place and reported (exit 3).
+            --conflicts finds the copies that Syncthing, Dropbox, Nextcloud, OneDrive, iCloud and others leave next to \
+            VAULT, does not try any factors on them, and moves each to VAULT.merged/ once the vault contains \
+            everything in that copy. A file that is a different vault, was continued under replaced keys, or does not \
+            open is left in place and reported (exit 3).
 
             With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed \
             and, after you agree, merged as conflicts to settle or as earlier values. They may have been written by \

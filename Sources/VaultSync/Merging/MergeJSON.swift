@@ -16,7 +16,7 @@ extension JSONWriter {
         try object { writer in try writer.members(naming: key) }
     }
 
-    /// Writes an array of fields, each an object with `kind` and, for an attribute, `name`.
+    /// Writes an array of fields, each as an object with `kind` and, for an attribute, `name`.
     mutating func fields(_ fields: [ConflictField]) throws {
         try array("fields") { writer in
             for field in fields { try writer.object { writer in try writer.members(of: field) } }
@@ -28,7 +28,7 @@ extension JSONWriter {
         if let name = field.name { try member("name", name) }
     }
 
-    /// Writes a replica id as an anchor does: 16 hexadecimal digits.
+    /// Writes a replica id in the same form as an anchor does: 16 hexadecimal digits.
     package mutating func member(replica: UInt64) throws {
         let digits = String(replica, radix: 16)
         try member("replica", String(repeating: "0", count: 16 - digits.count) + digits)

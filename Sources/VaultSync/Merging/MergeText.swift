@@ -48,7 +48,7 @@ package enum MergeText {
         }
     }
 
-    /// Returns a line for each finding, up to a number that a person can be expected to read.
+    /// Returns a line for each finding, up to the number of lines that a person can be expected to read.
     static func noteLines(_ report: MergeReport) -> [String] {
         let most = 50
         let lines = report.notes.prefix(most).map(note)
@@ -107,7 +107,7 @@ package enum MergeText {
 
     static func fields(_ fields: [ConflictField]) -> String { fields.map(field).joined(separator: ", ") }
 
-    /// The name of a field, quoted if it is an attribute.
+    /// The name of a field, in quotes if the field is an attribute.
     package static func field(_ field: ConflictField) -> String {
         switch field {
         case .secret: "secret"

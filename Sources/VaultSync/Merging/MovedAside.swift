@@ -4,7 +4,7 @@ import VaultConsole
 import VaultFmt
 import VaultLocal
 
-/// The folder `VAULT.merged`, next to the vault, for conflict copies that the vault now contains completely.
+/// The folder `VAULT.merged`, next to the vault, for conflict copies whose contents the vault now contains completely.
 enum MovedAside {
     /// Moves a copy, keeping its name or adding a number.
     /// - Returns: Its new path.
@@ -18,7 +18,8 @@ enum MovedAside {
         let name = String(copy[(copy.lastIndex(of: "/").map { copy.index(after: $0) } ?? copy.startIndex)...])
         for number in 1...1000 {
             let target = "/" + name + (number == 1 ? "" : ".\(number)")
-            // Move it by the folder's descriptor, because the name could be replaced with a link at any moment.
+            // The copy is moved through the folder's descriptor, because the folder's name could be replaced with a
+            // link at any moment.
             let result = vault_rename_noreplace(copy, "/proc/self/fd/\(opened)" + target)
             if result == -EEXIST { continue }
             guard result == 0 else {
@@ -31,8 +32,8 @@ enum MovedAside {
             .outputExists, "\(TerminalText.path(folder)) has too many copies with that name; empty it")
     }
 
-    /// Opens the folder, which must be a folder that belongs to this user: anyone with write access to the vault's
-    /// folder could plant a link to another place.
+    /// Opens the folder, which must be a folder, not a link, and belong to this user: anyone with write access to the
+    /// vault's folder could plant a link to another place.
     private static func openOwn(_ folder: String) throws -> Int32 {
         let descriptor = vault_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         guard descriptor >= 0 else {

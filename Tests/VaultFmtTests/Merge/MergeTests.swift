@@ -709,7 +709,7 @@ struct MergeTests {
         try theirs.removeSlot(first)
         try copies.ours.removeSlot(second)
         let before = try copies.memory.bytes("ours")
-        fails(.noSlotOpens, "open it with a slot that both copies have") { _ = try copies.ours.merge(theirs) }
+        fails(.noSlotOpens, "open this copy with a slot that both copies have") { _ = try copies.ours.merge(theirs) }
         var rehearsal = MergeOptions()
         rehearsal.isRehearsal = true
         fails(.noSlotOpens) { _ = try copies.ours.merge(theirs, options: rehearsal) }
@@ -729,7 +729,7 @@ struct MergeTests {
         let ours = try copies.memory.open("ours", with: try Fast.rawKey(9))
         try ours.removeSlot(first)
         try copies.theirs.put(try key("t"), "t")
-        fails(.noSlotOpens, "has since been removed from it") { _ = try copies.ours.merge(copies.theirs) }
+        fails(.noSlotOpens, "has since been removed: open this copy") { _ = try copies.ours.merge(copies.theirs) }
         #expect(try ours.merge(copies.theirs).outcome == .merged)
         #expect(try ours.secrets().count == 2)
     }

@@ -157,8 +157,8 @@ struct ReplacedKeyTests {
         try earlier.rotate()
         copies.tick()
         try later.rotate()
-        fails(.foreignOwner, "later in the other one") { try earlier.merge(later) }
-        fails(.foreignOwner, "later in this one") { try later.merge(earlier) }
+        fails(.foreignOwner, "the other one more recently") { try earlier.merge(later) }
+        fails(.foreignOwner, "this one more recently") { try later.merge(earlier) }
         #expect(try later.merge(earlier, options: accepting).outcome == .adopted)
         #expect(try earlier.merge(later).outcome == .theirs)
         #expect(try earlier.secrets(of: "o", "t", "a") == later.secrets(of: "o", "t", "a"))
@@ -178,7 +178,7 @@ struct ReplacedKeyTests {
         for factor in [0x2B, 7] as [UInt8] { try rotation.keep(try Fast.rawKey(factor)) }
         _ = try rotation.run()
         #expect(try copies.ours.slots().count == 1 && copies.theirs.slots().count == 2)
-        fails(.foreignOwner, "later in the other one") { try copies.ours.merge(copies.theirs, options: accepting) }
+        fails(.foreignOwner, "the other one more recently") { try copies.ours.merge(copies.theirs, options: accepting) }
         copies.tick()
         try copies.ours.rotate()
         let report = try copies.ours.merge(copies.theirs, options: accepting)

@@ -19,7 +19,7 @@ const char *interchange_package(enum interchange_library library);
 
 /* libgcrypt. Functions return 0, or libgcrypt's error code. */
 
-/* Returns 1 for the error code of too little memory. */
+/* Returns 1 if the error code means that there is too little memory. */
 int interchange_is_memory(int error);
 
 void interchange_sha256(const void *bytes, size_t size, void *digest);
@@ -61,7 +61,7 @@ struct interchange_argon2 {
     uint32_t password_size, salt_size, secret_size, associated_size;
 };
 int interchange_argon2(const struct interchange_argon2 *parameters, void *key);
-/* Returns 1 for the error code of too little memory, or of too few threads. */
+/* Returns 1 if the error code means that there is too little memory, or that there are too few threads. */
 int interchange_argon2_lacks_memory(int error);
 
 /* zlib, in gzip's format. */

@@ -14,7 +14,7 @@ enum user_bus_loading user_bus_load(char *reason, size_t size);
 
 /* A connection. */
 
-/* sd_bus_open_user: the bus at DBUS_SESSION_BUS_ADDRESS, or the one in the user's runtime folder. */
+/* sd_bus_open_user: the bus at DBUS_SESSION_BUS_ADDRESS, or the bus in the user's runtime folder. */
 int user_bus_open(void **bus);
 /* sd_bus_open_system: the bus at DBUS_SYSTEM_BUS_ADDRESS, or the default system bus. */
 int user_bus_open_system(void **bus);
@@ -32,13 +32,13 @@ int user_bus_process(void *bus, void **message);
 /* sd_bus_request_name, without queueing for the name. Returns -EEXIST if another connection owns it. A child that exits
    does not interrupt the call. */
 int user_bus_request_name(void *bus, const char *name, int replaces);
-/* sd_bus_get_name_creds: the user and the process of the owner of a name, as reported by the bus. A child that
-   exits does not interrupt the call. */
+/* sd_bus_get_name_creds: the user and the process that own a name, as reported by the bus. A child that exits does not
+   interrupt the call. */
 int user_bus_credentials(void *bus, const char *name, uint32_t *user, int32_t *process);
 /* sd_bus_send, without waiting for a reply. */
 int user_bus_send(void *bus, void *message);
-/* sd_bus_send of a call, without waiting for its reply, which user_bus_process returns later. `number` is set to the number
-   of the call. */
+/* sd_bus_send for a call, without waiting for its reply, which user_bus_process returns later. `number` is set to the
+   call's number. */
 int user_bus_send_call(void *bus, void *message, uint64_t *number);
 
 /* Messages. */
@@ -47,7 +47,7 @@ enum user_bus_type { USER_BUS_CALL = 1, USER_BUS_RETURN = 2, USER_BUS_ERROR = 3,
 
 /* sd_bus_message_unref */
 void user_bus_message_free(void *message);
-/* sd_bus_message_sensitive: the memory of the message, and of a reply to it, is erased when it is freed. */
+/* sd_bus_message_sensitive: the memory of the message, and of any reply to it, is erased when it is freed. */
 int user_bus_message_sensitive(void *message);
 /* sd_bus_message_get_type, _get_path, _get_interface, _get_member, _get_sender, _get_signature (of the whole message),
    _get_expect_reply. A string is valid as long as the message, and NULL if the message does not have this field. */
@@ -73,7 +73,7 @@ int user_bus_set_destination(void *message, const char *name);
    valid as long as the message; the contents of a type are valid until the next call. */
 int user_bus_read(void *message, char type, void *value);
 int user_bus_read_bytes(void *message, const void **bytes, size_t *size);
-/* sd_bus_message_read_basic of a descriptor: returns a copy of it, which the caller closes. */
+/* sd_bus_message_read_basic for a descriptor: returns a copy of the descriptor, which the caller closes. */
 int user_bus_read_descriptor(void *message);
 int user_bus_enter(void *message, char type, const char *contents);
 int user_bus_exit(void *message);

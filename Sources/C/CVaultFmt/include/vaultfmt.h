@@ -6,8 +6,8 @@
  * Conventions
  *
  *   Status     Functions return a vaultfmt_status: 0, or an error number, which is the same in every language.
- *              vaultfmt_error_text() describes the error in words; call it on the same thread before that thread calls
- *              the library again.
+ *              vaultfmt_error_text() describes the error in words; call that function on the same thread before the
+ *              thread calls the library again.
  *   Outputs    Outputs are zeroed first: after an error, an output is NULL or all zeros. An output pointer must not be
  *              NULL unless its description allows it.
  *   Bytes      Names and secrets are vaultfmt_bytes: a pointer and a size, without a terminator. Text is UTF-8 and may
@@ -93,7 +93,7 @@ enum {
     VAULTFMT_OUT_OF_MEMORY = 32,        /* not enough memory for the key derivation, a secret or a large buffer */
     VAULTFMT_NO_KERNEL_KEYRING = 33,    /* the system has no kernel keyring, or does not allow access to it */
     VAULTFMT_OTHER_PROCESS = 34,        /* the handle was opened by the parent process, before a fork: open the vault again */
-    VAULTFMT_NO_SECRET = 35,            /* the item has no secret: it was forgotten, or is among the values that are left to settle */
+    VAULTFMT_NO_SECRET = 35,            /* the item's secret was forgotten, or is among the values that are left to settle */
     VAULTFMT_FOREIGN_OWNER = 36,        /* the vault's owners differ from those that were remembered or required */
     VAULTFMT_MEMORY_DAMAGED = 37,       /* this machine's record of the vault is damaged */
     VAULTFMT_UNSUPPORTED_FORM = 38,     /* the value is stored in a form that this version does not know */
@@ -106,11 +106,11 @@ enum {
 const char *vaultfmt_status_name(vaultfmt_status status);
 
 /* Returns a description of the error if the last call on this thread failed, as one line of UTF-8 of at most 1023
-   bytes; "" if it did not fail. The text may contain names from the vault, but never a secret. It must not be freed,
-   and is valid until this thread calls the library again. Any thread. */
+   bytes, or "" if the call succeeded. The text may contain names from the vault, but never a secret. It must not be
+   freed, and is valid until this thread calls the library again. Any thread. */
 const char *vaultfmt_error_text(void);
 
-/* Returns 1 and stores the byte offset if that error has a position in the file; otherwise returns 0. Any thread. */
+/* Returns 1 and stores the byte offset if the last error has a position in the file, otherwise 0. Any thread. */
 int32_t vaultfmt_error_offset(uint64_t *offset);
 
 /* The library version to which this header belongs. */
@@ -129,7 +129,7 @@ typedef struct vaultfmt_bytes {
     size_t size;
 } vaultfmt_bytes;
 
-/* Returns the bytes of a C string; "not given" if it is NULL. */
+/* Returns the bytes of a C string; "not given" if the string is NULL. */
 static inline vaultfmt_bytes vaultfmt_text(const char *text) {
     vaultfmt_bytes bytes;
     bytes.data = (const uint8_t *)text;
@@ -159,7 +159,7 @@ typedef struct vaultfmt_factors {
     uint32_t struct_size;
     vaultfmt_bytes passphrase; /* UTF-8, 1 to 65,536 bytes; normalised to NFC by the library, not trimmed */
     vaultfmt_bytes key_file;   /* the file's contents, 1 byte to 64 MiB */
-    vaultfmt_bytes raw_key;    /* exactly 32 random bytes; they are not stretched */
+    vaultfmt_bytes raw_key;    /* exactly 32 random bytes, which are not stretched */
     const vaultfmt_provider *external; /* finds the external key; NULL for none */
 } vaultfmt_factors;
 
@@ -179,7 +179,7 @@ vaultfmt_status vaultfmt_device_generate(uint8_t out[VAULTFMT_DEVICE_SIZE]);
  *
  * A provider generates 32 secret bytes for a slot, and parameters from which anyone with the right token, device or
  * identity can recover those bytes (section 3.1). Its functions return VAULTFMT_OK or a status; in the latter case, the
- * call that invoked them fails with that status. vaultfmt_fail adds an error text to it. The functions run on the
+ * call that invoked them fails with that status. vaultfmt_fail adds an error text. The functions run on the
  * thread of that call, and other writers wait while they run. They must not use the vault for which they were called;
  * doing so results in VAULTFMT_INVALID_ARGUMENT. The structure and its name must remain valid until the call returns;
  * the vault keeps neither. The file never chooses a provider: only the caller does (R-3.17).
@@ -218,14 +218,14 @@ struct vaultfmt_provider {
 
 /* Sets the results of a provider's wrap or rewrap; if it is called more than once, the last call takes effect. All
    arguments are copied. Returns VAULTFMT_LIMIT_EXCEEDED if the parameters, which anyone can read, or the owners' data
-   exceed 16,384 bytes, and VAULTFMT_INVALID_ARGUMENT if the key is not exactly 32 bytes. Call it on the thread on which
-   the provider's function runs. */
+   exceed 16,384 bytes, and VAULTFMT_INVALID_ARGUMENT if the key is not exactly 32 bytes. Call this on the thread on
+   which the provider's function runs. */
 vaultfmt_status vaultfmt_wrapped_set(
     vaultfmt_wrapped *wrapped, vaultfmt_bytes parameters, vaultfmt_bytes owners_data, vaultfmt_bytes key);
 
 /* Adds a candidate for the slot at the given index in the slots passed to unwrap; the key is copied. At most 16
    candidates per slot are used, and further ones are ignored. Returns VAULTFMT_INVALID_ARGUMENT for an invalid index, or
-   for a key that is not exactly 32 bytes. Call it on the thread on which the provider's function runs. */
+   for a key that is not exactly 32 bytes. Call this on the thread on which the provider's function runs. */
 vaultfmt_status vaultfmt_candidates_add(vaultfmt_candidates *candidates, size_t slot, vaultfmt_bytes key);
 
 /* Sets the error text of the failing call, one line of UTF-8, and returns the status, for a provider's function to
@@ -295,7 +295,7 @@ void vaultfmt_close(vaultfmt_vault *vault);
    VAULTFMT_OTHER_PROCESS. Any thread. */
 vaultfmt_status vaultfmt_share(vaultfmt_vault *vault, vaultfmt_vault **shared);
 
-/* Moves to the newest committed state of the file, as every change does automatically. A locked vault stays at its
+/* Moves to the newest committed state in the file, as every change does automatically. A locked vault stays at its
    current state. Returns VAULTFMT_ROLLED_BACK or _FORKED if the newest state does not descend from the current one, or
    any error of vaultfmt_open. Any thread. */
 vaultfmt_status vaultfmt_refresh(vaultfmt_vault *vault);
@@ -319,12 +319,12 @@ vaultfmt_status vaultfmt_unlock(vaultfmt_vault *vault, const vaultfmt_factors *f
 /* Keeps a vault unlocked for this many seconds, at least 1. Can return VAULTFMT_LOCKED. Any thread. */
 vaultfmt_status vaultfmt_keep_unlocked(vaultfmt_vault *vault, uint32_t seconds);
 
-/* Opens a vault that is kept unlocked; returns VAULTFMT_NO_SLOT_OPENS if it is not. If `options` is NULL, the defaults
-   apply. Otherwise, this is like vaultfmt_local_open. Any thread. */
+/* Opens a vault with the key that keeps it unlocked; returns VAULTFMT_NO_SLOT_OPENS if no such key is available. If
+   `options` is NULL, the defaults apply. Otherwise, this is like vaultfmt_local_open. Any thread. */
 vaultfmt_status vaultfmt_open_unlocked(const char *path, const vaultfmt_open_options *options, vaultfmt_vault **vault);
 
-/* Stops keeping the vault in a file unlocked, as well as any vault that was unlocked at that path, even if the file is
-   gone or damaged; open handles stay open. Returns VAULTFMT_OK even if the vault was not kept unlocked. Any thread. */
+/* Stops keeping unlocked the vault in a file and any vault that was unlocked at that path, even if the file is gone or
+   damaged; open handles stay open. Returns VAULTFMT_OK even if the vault was not kept unlocked. Any thread. */
 vaultfmt_status vaultfmt_end_unlocked(const char *path);
 
 /* ---- This machine ----
@@ -332,8 +332,8 @@ vaultfmt_status vaultfmt_end_unlocked(const char *path);
  * vaultfmt_open does not remember states: it is for programs that keep anchors themselves. These functions do what the
  * `vaultfmt` command does: the machine remembers the newest durable state of each vault, and the owners' key for that
  * state, in $XDG_STATE_HOME/vaultfmt. A vault is compared with this state before any of its contents are released, and
- * again whenever it is refreshed, unlocked or changed. A vault that does not continue from it is refused until it is
- * accepted with vaultfmt_local_accept or `vaultfmt anchor --accept`:
+ * again whenever the vault is refreshed, unlocked or changed. A vault that does not continue the state is refused until
+ * it is accepted with vaultfmt_local_accept or `vaultfmt anchor --accept`:
  *
  *   VAULTFMT_ROLLED_BACK     the vault lacks changes of the remembered state
  *   VAULTFMT_FORKED          the vault and the remembered state each have changes that the other lacks
@@ -401,7 +401,7 @@ typedef struct vaultfmt_info {
     uint32_t is_writable;
     uint32_t is_locked;
     uint32_t is_owner;                  /* 0: opened with a scoped slot, for the index and some access groups only */
-    uint64_t generation;                /* the state's generation, greater than those of all states before it in the file */
+    uint64_t generation;                /* the state's generation, greater than in any earlier state in the file */
     uint8_t vault_id[16];
     /* The owners' public key, which is the same for all slots and is replaced by a rotation. It is not secret. */
     uint8_t owners[VAULTFMT_OWNERS_SIZE];
@@ -415,8 +415,8 @@ typedef struct vaultfmt_info {
    the rest is zeroed first. Any thread. */
 vaultfmt_status vaultfmt_get_info(vaultfmt_vault *vault, vaultfmt_info *info);
 
-/* Returns the anchor of the state: text that a program can remember in order to detect a rollback of the file (section
-   7.2). It belongs to the caller, which must pass it to vaultfmt_value_free; a NUL follows it. Its form will not
+/* Returns the state's anchor: text that a program can remember in order to detect a rollback of the file (section 7.2).
+   The value belongs to the caller, which must pass it to vaultfmt_value_free; a NUL follows the text. Its form will not
    change: VAULT:GENERATION:CHAIN:OWNERS:FLOOR:ROWS, where the generation and the floor are decimal, and vault, chain
    and owners are 32, 64 and 64 hexadecimal digits. The rows are separated by commas; there is one for each replica id
    under which the vault was changed: 16 hexadecimal digits, an exclamation mark if the id is split, an equals sign, and
@@ -425,11 +425,11 @@ vaultfmt_status vaultfmt_get_info(vaultfmt_vault *vault, vaultfmt_info *info);
 vaultfmt_status vaultfmt_get_anchor(vaultfmt_vault *vault, const vaultfmt_value **anchor);
 
 enum {
-    VAULTFMT_VERDICT_SAME = 0,     /* it has the same changes as that state */
-    VAULTFMT_VERDICT_DESCENDS = 1, /* it includes all changes of that state, and others */
-    VAULTFMT_VERDICT_OLDER = 2,    /* it lacks changes of that state and has no others: the file was rolled back */
-    VAULTFMT_VERDICT_FORKED = 3,   /* each has changes that the other lacks */
-    VAULTFMT_VERDICT_FOREIGN = 4   /* it has different owners, without a hand-over to them */
+    VAULTFMT_VERDICT_SAME = 0,     /* the vault has the same changes as the anchor */
+    VAULTFMT_VERDICT_DESCENDS = 1, /* the vault has all of the anchor's changes, and others */
+    VAULTFMT_VERDICT_OLDER = 2,    /* the vault lacks changes of the anchor and adds none: the file was rolled back */
+    VAULTFMT_VERDICT_FORKED = 3,   /* the vault and the anchor each have changes that the other lacks */
+    VAULTFMT_VERDICT_FOREIGN = 4   /* the vault has different owners, and no hand-over leads to them */
 };
 
 /* Compares the state with a remembered anchor, a C string. Returns VAULTFMT_INVALID_ARGUMENT if the anchor belongs to
@@ -537,7 +537,7 @@ enum {
    of any size. */
 typedef struct vaultfmt_attribute {
     vaultfmt_bytes name;
-    vaultfmt_bytes value;  /* NULL on output: the value was not read; on input: the attribute is removed */
+    vaultfmt_bytes value;  /* NULL on output: the value was not read; NULL on input: the attribute is removed */
     uint32_t flags;        /* VAULTFMT_ATTRIBUTE_... */
     /* 1 to use `flags`; always 1 on output. 0 to keep the flags of the item's existing attribute, or to give a new
        attribute the default flags: `notes`, `otp` and names that start with "sealed:" are sealed. */
@@ -558,7 +558,7 @@ static inline vaultfmt_attribute vaultfmt_text_attribute(const char *name, const
 typedef struct vaultfmt_item {
     uint8_t id[16];                       /* random; never changes while the item exists */
     vaultfmt_key key;
-    vaultfmt_bytes encoded_key;           /* the key as stored in the index; items are sorted by it */
+    vaultfmt_bytes encoded_key;           /* the key as stored in the index; items are sorted by this key */
     uint32_t accessibility;               /* VAULTFMT_WHEN_UNLOCKED to _ALWAYS_THIS_DEVICE_ONLY */
     uint32_t is_device_bound;
     uint8_t device[16];                   /* the device to which the item is bound; otherwise zeros */
@@ -573,11 +573,11 @@ typedef struct vaultfmt_item {
                                              _NO_SECRET; otherwise VAULTFMT_OK */
     uint32_t has_past;                    /* 1: the item has earlier values, or values that a merge has left to settle */
     uint32_t needs_settling;              /* 1: a merge has left values of the item to settle: see vaultfmt_get_conflicts */
-    uint32_t lacks_secret;                /* 1: the item has no secret: it was forgotten, or is among the values that are
-                                             left to settle */
+    uint32_t lacks_secret;                /* 1: the item has no secret: the secret was forgotten, or is among the values
+                                             that are left to settle */
     uint32_t reserved;
-    int64_t secret_changed;               /* the time of the secret's last change; for an imported item, of the import;
-                                             0 without a secret */
+    int64_t secret_changed;               /* when the secret was last changed or, for an imported item, imported; 0 without
+                                             a secret */
 } vaultfmt_item;
 
 /* Wipes and frees an item. One thread. */
@@ -592,8 +592,8 @@ vaultfmt_status vaultfmt_find(vaultfmt_vault *vault, const vaultfmt_key *key, co
    _NO_SECRET, _UNSUPPORTED_FORM. Any thread. */
 vaultfmt_status vaultfmt_get(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_item **item);
 
-/* Reads the value of one attribute, of any size. Free it with vaultfmt_value_free. Returns VAULTFMT_OK and stores NULL
-   if the item has no attribute with this name. Otherwise, this is like vaultfmt_get. Any thread. */
+/* Reads the value of one attribute, of any size. Free the value with vaultfmt_value_free. Returns VAULTFMT_OK and
+   stores NULL if the item has no attribute with this name. Otherwise, this is like vaultfmt_get. Any thread. */
 vaultfmt_status vaultfmt_get_attribute(
     vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes name, const vaultfmt_value **value);
 
@@ -640,28 +640,28 @@ vaultfmt_status vaultfmt_remove(vaultfmt_vault *vault, const vaultfmt_key *key);
 /* ---- Earlier values ----
  *
  * When an item's secret or a sealed attribute is replaced, the vault keeps the previous value of this field, up to a
- * number that is set for each vault; the oldest values of a field are removed first. Only owners can read them: a scoped
- * slot gets VAULTFMT_NOT_PERMITTED, and a locked vault VAULTFMT_LOCKED.
+ * number that is set for each vault; the oldest values of a field are removed first. Only owners can read these values:
+ * a scoped slot gets VAULTFMT_NOT_PERMITTED, and a locked vault VAULTFMT_LOCKED.
  */
 
 /* Identifies one of an item's earlier values: the change that set it, and the field that it belongs to. On input, the
    name belongs to the caller; in a vaultfmt_earlier_value, it belongs to that structure and is freed with it. */
 typedef struct vaultfmt_earlier_id {
     uint64_t revision;        /* the revision of the change that set the value */
-    uint64_t replica;         /* the replica id under which it was set */
+    uint64_t replica;         /* the replica id under which the value was set */
     vaultfmt_bytes attribute; /* the name of the sealed attribute; NULL for the secret */
 } vaultfmt_earlier_id;
 
 typedef struct vaultfmt_earlier_value {
     vaultfmt_earlier_id id;
-    int64_t replaced;                     /* when it was replaced; 0 if unknown */
-    int64_t modified;                     /* when it was set; for an imported value, when it was imported */
-    const vaultfmt_attribute *attributes; /* of a secret: the item's attributes at that time, except sealed ones, read like
-                                             those of a vaultfmt_item; of an attribute: none */
+    int64_t replaced;                     /* when the value was replaced; 0 if unknown */
+    int64_t modified;                     /* when the value was set; for an imported value, when it was imported */
+    const vaultfmt_attribute *attributes; /* for a secret: the item's attributes at that time, except sealed ones, read as
+                                             in a vaultfmt_item; for an attribute: none */
     size_t attribute_count;
     size_t unread_attribute_count;
     vaultfmt_bytes secret;                /* the secret, or the value of the sealed attribute; NULL in a list */
-    uint32_t flags;                       /* of an attribute: VAULTFMT_ATTRIBUTE_...; of a secret: 0 */
+    uint32_t flags;                       /* for an attribute: VAULTFMT_ATTRIBUTE_...; for a secret: 0 */
     uint32_t is_device_bound;             /* 1: only `device` can read the value; 0 in a list */
     vaultfmt_bytes group;                 /* the item's access group at that time; NULL in a list */
     uint8_t device[16];                   /* zeros if the value is not bound to a device, and in a list */
@@ -703,7 +703,7 @@ vaultfmt_status vaultfmt_get_earlier_attribute(
 vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
 
 /* Forgets earlier values of an item: the `count` values in `ids`, or all of them if `ids` is NULL and `count` is 0. No
-   copy of the vault can restore them; values of the field with the same bytes are forgotten with them. Their ciphertext
+   copy of the vault can restore them; other values of the field with the same bytes are forgotten too. Their ciphertext
    remains in the file until vaultfmt_compact is called, and in copies of the file. Stores the number forgotten in
    `forgotten`, which may be NULL. Can return VAULTFMT_NO_SUCH_ITEM, in which case no value is forgotten, and the errors
    of a commit. Any thread. */
@@ -724,9 +724,9 @@ typedef struct vaultfmt_new_earlier_value {
 #define VAULTFMT_NEW_EARLIER_VALUE_INIT \
     {(uint32_t)sizeof(vaultfmt_new_earlier_value), 0, {NULL, 0}, NULL, 0, 0, {NULL, 0}}
 
-/* Adds earlier secrets to an item, the oldest first; they are sorted after its existing ones. Only the newest ones are
-   added, up to the number that the vault keeps; their number is stored in `added`, which may be NULL. Can return
-   VAULTFMT_NO_SUCH_ITEM; otherwise, this is like vaultfmt_add. Any thread. */
+/* Adds earlier secrets, oldest first, to an item; they are listed after the item's existing earlier secrets. Only the
+   newest of the given secrets are added, up to the number that the vault keeps; `added`, which may be NULL, receives
+   the number added. Can return VAULTFMT_NO_SUCH_ITEM; otherwise, this is like vaultfmt_add. Any thread. */
 vaultfmt_status vaultfmt_add_earlier_values(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_new_earlier_value *values, size_t count,
     size_t *added);
@@ -809,9 +809,9 @@ void vaultfmt_cursor_close(vaultfmt_cursor *cursor);
 typedef int32_t (*vaultfmt_item_function)(void *context, const vaultfmt_item *item);
 
 /* Calls a function with every matching item and its secret, sorted by key, as of the start of the call. This is the
-   fastest way to read all secrets. If a secret is refused, secret_status contains the reason; if one is damaged, the
-   call fails. Returns VAULTFMT_OK even if the function stopped the iteration. The function is called on the caller's
-   thread and may use the vault. Any thread. */
+   fastest way to read all secrets. If a secret is refused, secret_status contains the reason; if a secret is damaged,
+   the call fails. Returns VAULTFMT_OK even if the function stopped the iteration. The function is called on the
+   caller's thread and may use the vault. Any thread. */
 vaultfmt_status vaultfmt_each_secret(
     vaultfmt_vault *vault, const vaultfmt_query *query, vaultfmt_item_function function, void *context);
 
@@ -888,12 +888,12 @@ typedef struct vaultfmt_slot_report {
 /* Frees a slot report. One thread. */
 void vaultfmt_slot_report_free(const vaultfmt_slot_report *report);
 
-/* Adds a slot and returns its id; a vault can have at most 64. A scoped slot can read the vault from now on, but not
-   its earlier states: the keys of the index and the groups are replaced, and the file is rewritten. Groups that do not
-   exist are created. `report` may be NULL here and in the following functions. Returns VAULTFMT_INVALID_ARGUMENT for
-   factors that already open a slot, and _NOT_PERMITTED unless the vault was opened as an owner. Can also return
-   _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT (including if readers would no longer try all slots with these kinds of
-   factors), _CANNOT_REPLACE, any error of a provider, and the errors of a commit. Any thread. */
+/* Adds a slot and returns its id; a vault can have at most 64 slots. A scoped slot can read the vault from now on, but
+   not its earlier states: the keys of the index and the groups are replaced, and the file is rewritten. Groups that do
+   not exist are created. `report` may be NULL here and in the following functions. Returns VAULTFMT_INVALID_ARGUMENT
+   for factors that already open a slot, and _NOT_PERMITTED unless the vault was opened as an owner. Can also return
+   _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT (also if readers would no longer try all slots with these kinds of factors),
+   _CANNOT_REPLACE, any error of a provider, and the errors of a commit. Any thread. */
 vaultfmt_status vaultfmt_slot_add(
     vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_slot_options *options, uint8_t id[16],
     const vaultfmt_slot_report **report);
@@ -930,8 +930,8 @@ typedef struct vaultfmt_made_again {
 } vaultfmt_made_again;
 
 /* Re-encrypts everything under new keys. The slots that the `kept` factors open are kept, and must include a full slot.
-   Those listed in `again` are also kept; the provider's rewrap generates new keys for them. The others are dropped.
-   Slots with external keys are also rewrapped. Can return VAULTFMT_NO_SLOT_OPENS, _LAST_SLOT, _NO_SUCH_SLOT, and
+   The slots in `again` are also kept; the provider's rewrap generates new keys for them. All others are dropped. Slots
+   with external keys are also rewrapped. Can return VAULTFMT_NO_SLOT_OPENS, _LAST_SLOT, _NO_SUCH_SLOT, and
    _INVALID_ARGUMENT for a slot in `again` that requires other factors or another provider's key; otherwise, this is
    like vaultfmt_slot_add. Any thread. */
 vaultfmt_status vaultfmt_rotate(
@@ -958,9 +958,9 @@ typedef struct vaultfmt_merge_options {
 
 #define VAULTFMT_MERGE_OPTIONS_INIT {(uint32_t)sizeof(vaultfmt_merge_options), 0, 0, 0}
 
-/* The relation between the copies. */
+/* The relation between the two copies. */
 enum {
-    VAULTFMT_MERGE_SAME = 0,   /* both have the same changes; nothing was written */
+    VAULTFMT_MERGE_SAME = 0,   /* both copies have the same changes; nothing was written */
     VAULTFMT_MERGE_OURS = 1,   /* the vault already has everything in the copy; nothing was written */
     VAULTFMT_MERGE_THEIRS = 2, /* the copy has everything in the vault, and has replaced it */
     VAULTFMT_MERGE_MERGED = 3, /* the copy's changes were merged into the vault */
@@ -970,22 +970,22 @@ enum {
 /* Findings of a merge. Those from _CONFLICT to _KEPT_FOR_DEVICE have a key; those about slots have a slot id, and the
    slot's name as the text. */
 enum {
-    VAULTFMT_NOTE_CONFLICT = 1,                /* both changed the item; the losing values are left to settle */
-    VAULTFMT_NOTE_KEPT_AGAINST_REMOVAL = 2,    /* removed in one copy but changed in the other, so it was kept */
+    VAULTFMT_NOTE_CONFLICT = 1,                /* both copies changed the item; the losing values are left to settle */
+    VAULTFMT_NOTE_KEPT_AGAINST_REMOVAL = 2,    /* the item was removed in one copy but changed in the other: kept */
     VAULTFMT_NOTE_RENAMED = 3,                 /* the item now has another key, new_key */
     VAULTFMT_NOTE_WITHOUT_SECRET = 4,          /* the item no longer has a secret: the only one was forgotten */
     VAULTFMT_NOTE_KEPT_FOR_SPLIT_ID = 5,       /* two writers used one replica id, so the item was kept */
     VAULTFMT_NOTE_EARLIER_VALUES_DROPPED = 6,  /* there was no room for the oldest earlier values */
     VAULTFMT_NOTE_TAKEN_IN_TO_SETTLE = 7,      /* values under old keys were added */
-    VAULTFMT_NOTE_REMOVAL_NOT_CARRIED_OUT = 9, /* removed under old keys, so it was kept */
+    VAULTFMT_NOTE_REMOVAL_NOT_CARRIED_OUT = 9, /* the item was removed under old keys, so it was kept */
     VAULTFMT_NOTE_KEPT_FOR_DEVICE = 10,        /* another device's item keeps a key that a former holder may have */
     VAULTFMT_NOTE_SLOT_REMOVED = 11,
     VAULTFMT_NOTE_SLOT_TAKEN = 12,             /* a slot of the copy was added */
     VAULTFMT_NOTE_SLOT_CHANGED = 13,           /* the slot has the copy's name and factors */
-    VAULTFMT_NOTE_SLOT_CHANGED_IN_BOTH = 14,   /* the later change is in effect: this vault's if is_ours is 1 */
+    VAULTFMT_NOTE_SLOT_CHANGED_IN_BOTH = 14,   /* the later change is in effect: this vault's change if is_ours is 1 */
     VAULTFMT_NOTE_SLOT_LOST_GROUPS = 15,       /* the slot no longer opens the groups */
     VAULTFMT_NOTE_SLOT_GAINED_GROUPS = 16,     /* the slot now opens these additional groups */
-    VAULTFMT_NOTE_SLOT_ADDED_AGAIN = 17,       /* no full slot was left, so the one in use was added again */
+    VAULTFMT_NOTE_SLOT_ADDED_AGAIN = 17,       /* no full slot was left, so the slot in use was added again */
     VAULTFMT_NOTE_SLOT_DROPPED = 18,           /* a slot of an unknown kind, for which the new keys cannot be sealed */
     VAULTFMT_NOTE_SLOT_NOT_CARRIED_OUT = 19,   /* added, changed or removed under old keys; the change was not merged */
     VAULTFMT_NOTE_EXTENSION_DIFFERS = 20,      /* the vault's value of an extension, named by the text, was kept */
@@ -1022,7 +1022,7 @@ typedef struct vaultfmt_merge_report {
     size_t note_count;
 } vaultfmt_merge_report;
 
-/* Merges another copy of a vault into it, in one commit or not at all; the copy is only read. Open the copy with
+/* Merges another copy of a vault into the vault, in one commit or not at all; the copy is only read. Open the copy with
    vaultfmt_open, which does not compare it with the state that this machine remembers. If the vault was opened with
    vaultfmt_local_open or vaultfmt_open_unlocked, a copy with changes that were dropped on this machine is refused with
    VAULTFMT_FORKED unless `takes_dropped` is 1. `options` and `report` may be NULL. Returns VAULTFMT_INVALID_ARGUMENT
@@ -1064,13 +1064,13 @@ typedef struct vaultfmt_place {
 /* A value that an item does not show, because another value was set later, or concurrently in another copy. */
 typedef struct vaultfmt_conflict_value {
     vaultfmt_conflict_id id;
-    uint32_t flags;              /* of an attribute: VAULTFMT_ATTRIBUTE_... */
+    uint32_t flags;              /* for an attribute: VAULTFMT_ATTRIBUTE_... */
     uint32_t reserved;
-    int64_t time;                /* when it was set */
-    vaultfmt_bytes value;        /* of a secret or an attribute; NULL if it cannot be read here */
-    const vaultfmt_key *key;     /* of the field KEY: the item's key in the default group; otherwise NULL */
-    /* For the field PLACE: the value. For a secret or a sealed attribute: the place where it was set, if the item is
-       now in another place, where other people may be able to read a kept value. Otherwise NULL. */
+    int64_t time;                /* when the value was set */
+    vaultfmt_bytes value;        /* for a secret or an attribute; NULL if it cannot be read here */
+    const vaultfmt_key *key;     /* for the field KEY: the item's key in the default group; otherwise NULL */
+    /* For the field PLACE: the value. For a secret or a sealed attribute: the place where the value was set, if the item
+       is now in another place, where other people may be able to read a kept value. Otherwise NULL. */
     const vaultfmt_place *place;
 } vaultfmt_conflict_value;
 
@@ -1087,8 +1087,8 @@ typedef struct vaultfmt_conflicts {
     size_t count;
 } vaultfmt_conflicts;
 
-/* Returns all conflicts that merges have left, with their values. Free it with vaultfmt_conflicts_free. Can return
-   VAULTFMT_NOT_PERMITTED for a scoped slot, _LOCKED, and the errors of reading. Any thread. */
+/* Returns all conflicts that merges have left, with their values. Free the result with vaultfmt_conflicts_free. Can
+   return VAULTFMT_NOT_PERMITTED for a scoped slot, _LOCKED, and the errors of reading. Any thread. */
 vaultfmt_status vaultfmt_get_conflicts(vaultfmt_vault *vault, const vaultfmt_conflicts **conflicts);
 
 /* Wipes and frees a list of conflicts. One thread. */
@@ -1098,7 +1098,7 @@ void vaultfmt_conflicts_free(const vaultfmt_conflicts *conflicts);
    `keep` may be NULL if `count` is 0. Losing secrets and sealed attributes become earlier values. A kept value moves to
    the item's place, regardless of its own place: ask the user before other people can read it. Does nothing if there
    are no conflicts and `count` is 0. Returns VAULTFMT_NO_SUCH_ITEM if the item or a value does not exist,
-   _INVALID_ARGUMENT for two values of the same field, _DUPLICATE_ITEM if another item has the kept key, and
+   _INVALID_ARGUMENT if two values are given for the same field, _DUPLICATE_ITEM if another item has the kept key, and
    _DEVICE_BOUND for a value that cannot be read here. Can also return the errors of a commit. Part of the thread's
    transaction, if there is one. Any thread. */
 vaultfmt_status vaultfmt_settle(
@@ -1124,13 +1124,13 @@ typedef struct vaultfmt_problem {
 } vaultfmt_problem;
 
 typedef struct vaultfmt_report {
-    uint32_t is_sound;                  /* every byte was authenticated, and no problem was found */
+    uint32_t is_sound;                  /* 1: every byte was authenticated, and no problem was found */
     uint32_t reserved;
     uint64_t items;                     /* in the newest state */
     uint64_t objects;                   /* the number of objects that were authenticated */
     uint64_t unopened;                  /* objects that could not be checked, because this slot and device do not have their keys */
     uint64_t problem_count;
-    const vaultfmt_problem *problems;   /* the first 1000 of them */
+    const vaultfmt_problem *problems;   /* the first 1000 problems */
     size_t listed_problems;
     uint64_t items_with_past;           /* items that have earlier values, or values that are left to settle */
     uint64_t forgotten_values;          /* listed in the newest state */

@@ -43,7 +43,8 @@ struct vault_status {
     uint64_t device, number;
     int64_t size, modified_seconds, modified_nanoseconds, changed_seconds, changed_nanoseconds;
 };
-/* Like stat(2), or lstat(2) if links are not followed; and like fstat(2). On failure, they return -1 and set errno. */
+/* The first is like stat(2), or like lstat(2) if links are not followed; the second is like fstat(2). On failure, both
+   return -1 and set errno. */
 int vault_status_of(const char *path, bool follows, struct vault_status *status);
 int vault_status_of_open(int descriptor, struct vault_status *status);
 
@@ -67,14 +68,15 @@ int vault_duplicate(int fd, int least);
 /* Makes a pipe with close-on-exec ends: first the reading end, then the writing end. */
 int vault_pipe(int ends[2]);
 
-/* Lets the allocator give memory that is not used back to the system for as long as this process runs. Otherwise, once
-   a large block was freed, it keeps later ones. */
+/* Makes the allocator return unused memory to the system for as long as this process runs. Otherwise, after a large
+   block has been freed, the allocator keeps later ones. */
 void vault_keep_little_memory(void);
 
 /* Returns a timer (timerfd) on the clock that continues while the machine is suspended (CLOCK_BOOTTIME). The descriptor
    is readable once the timer has expired. */
 int vault_boot_timer(void);
-/* Sets the time, in milliseconds of that clock, at which the timer expires; 0 means never. Until then, it cannot be read. */
+/* Sets the time, in milliseconds of that clock, at which the timer expires; 0 means never. Until then, the timer cannot
+   be read. */
 int vault_boot_timer_set(int timer, uint64_t milliseconds);
 
 /* Sends a state, such as "READY=1", to the service manager's socket: a path, or '@' and an abstract name. Returns 0 or a
@@ -116,12 +118,12 @@ int vault_spawn_in_new_session(posix_spawnattr_t *attributes);
 /* Closes all descriptors in spawned processes, except the standard ones and `kept`, which becomes number 3 unless it is
    negative. Call it after all other actions. */
 int vault_spawn_without_others(posix_spawn_file_actions_t *actions, int kept);
-/* Starts a program that leads its own session, without a controlling terminal, and receives SIGTERM when the calling
-   thread ends for any reason. Its standard descriptors are `input`, `output` and `error`, each the null device if
-   negative; it inherits no others, and no signal is blocked in it. The standard descriptors of this process must be open.
-   Returns its process id, which is that of its process group, or a negative error number. */
+/* Starts a program that leads its own session, without a controlling terminal, and receives the signal `ending` when
+   the calling thread ends for any reason. Its standard descriptors are `input`, `output` and `error`, each the null
+   device if negative; it inherits no others, and no signal is blocked in it. The standard descriptors of this process
+   must be open. Returns its process id, which is also the id of its process group, or a negative error number. */
 int vault_spawn_with_thread(const char *path, char *const arguments[], char *const environment[], int input, int output,
-                            int error);
+                            int error, int ending);
 /* Returns 1 if a child has ended, without reaping it: until it is reaped, no other process group can have its number.
    Also returns 1 if there is no such child; otherwise 0. */
 int vault_child_has_ended(pid_t child);

@@ -73,7 +73,7 @@ typedef struct vfr_bytes {
  *
  * `read` stores exactly `count` bytes, beginning at `offset`, and returns 0; any other value is an error (VFR_IO). It
  * is called only for ranges within `size`, which is the length of the file in bytes. The bytes must not change while
- * the vault is open; if a writer replaces or truncates the file, open it again. */
+ * the vault is open; if a writer replaces or truncates the file, open the vault again. */
 typedef struct vfr_source {
     void *context;
     int (*read)(void *context, uint64_t offset, void *buffer, size_t count);
@@ -86,7 +86,7 @@ typedef struct vfr_memory {
     size_t length;
 } vfr_memory;
 
-/* Returns a source that reads from `memory`, which must outlive it. */
+/* Returns a source that reads from `memory`, which must outlive the source. */
 vfr_source vfr_memory_source(const vfr_memory *memory);
 
 /* The maximum key derivation cost that a program accepts from a vault (R-3.11). A more costly slot results in
@@ -118,13 +118,14 @@ typedef struct vfr_external_slot {
 
 /* The factors that open a slot, all of them together. A slot must require exactly these factors.
  *
- * passphrase  1 to 65,536 bytes of UTF-8 as typed, in NFC: the caller normalises it by the rules of Unicode 13.0. A
- *             code point that Unicode 13.0 does not assign (unicode-13.txt lists them) must be left as it is, and
- *             nothing may be reordered or composed across it: divide the text at such code points and normalise the
- *             pieces. Text is neither trimmed nor case-folded, and the Stream-Safe Text Process is not applied. Limits
- *             apply to the text as typed, so the library accepts up to 196,608 bytes here. key_file    the content of a
- *             key file, 1 byte to 64 MiB; a generated one (section 3.1) is recognised. raw_key     32 bytes. provider  
- *              the name of the provider of external keys that `external` asks, 1 to 64 characters.
+ * passphrase  1 to 65,536 bytes of UTF-8 as typed, converted to NFC: the caller normalises it by the rules of Unicode
+ *             13.0. A code point that Unicode 13.0 does not assign (unicode-13.txt lists them) must be left as it is,
+ *             and nothing may be reordered or composed across it: divide the text at such code points and normalise
+ *             the pieces. Text is neither trimmed nor case-folded, and the Stream-Safe Text Process is not applied.
+ *             Limits apply to the text as typed, so the library accepts up to 196,608 bytes here.
+ * key_file    The content of a key file, 1 byte to 64 MiB; a generated one (section 3.1) is recognised.
+ * raw_key     32 bytes.
+ * provider    The name of the provider of external keys that `external` asks, 1 to 64 characters.
  *
  * A NULL pointer means that the factor is not given. A non-NULL pointer with length 0 is an empty factor, which results
  * in VFR_NO_SLOT_OPENS. The library does not keep factors after vfr_open() has returned. */
@@ -148,11 +149,11 @@ typedef struct vfr_allocator {
 } vfr_allocator;
 
 /* 2 MiB: sufficient for opening and listing a typical vault, which takes about 100 KiB. In addition, a record takes its
- * own length (at most 20 MiB). The largest possible header takes 1 MiB, keyring 5 MiB, vector 21 MiB, and past 4
- * MiB. */
+ * own length (at most 20 MiB). The largest possible header takes 1 MiB, the largest keyring 5 MiB, the largest vector
+ * 21 MiB, and the largest past 4 MiB. */
 #define VFR_USUAL_BUDGET ((size_t)2 << 20)
 
-/* Options of opening. All zeros, with a budget, is a valid value. */
+/* Options for opening a vault. All zeros, except for a budget, is a valid value. */
 typedef struct vfr_options {
     size_t budget; /* the maximum number of bytes allocated at any time, as counted by the allocator */
     vfr_allocator allocator;
@@ -201,7 +202,7 @@ typedef enum vfr_tail {
     VFR_TAIL_TORN = 1,       /* an interrupted write */
     VFR_TAIL_INCOMPLETE = 2, /* a commit whose data is incomplete; the previous state is used */
     VFR_TAIL_DAMAGED = 3,    /* a commit that does not open */
-    VFR_TAIL_WRITING = 4     /* any bytes while `writer_active` is set */
+    VFR_TAIL_WRITING = 4     /* bytes of any kind, while `writer_active` is set */
 } vfr_tail;
 
 typedef struct vfr_state {
@@ -252,7 +253,7 @@ typedef struct vfr_anchor {
 } vfr_anchor;
 
 typedef enum vfr_verdict {
-    VFR_VERDICT_NONE = 0, /* after an error */
+    VFR_VERDICT_NONE = 0, /* an error occurred */
     VFR_VERDICT_FOREIGN = 1,
     VFR_VERDICT_SAME = 2,
     VFR_VERDICT_OLDER = 3,
@@ -262,9 +263,9 @@ typedef enum vfr_verdict {
 
 /* Compares the state with a remembered one of the same vault id (R-7.6).
  *
- * Refuse the vault until the user accepts it, unless the verdict is VFR_VERDICT_SAME or VFR_VERDICT_DESCENDS (R-7.7).
- * The vector and those of hand-overs are read only if the verdict depends on them; the function fails if one of them
- * cannot be read. */
+ * Unless the verdict is VFR_VERDICT_SAME or VFR_VERDICT_DESCENDS, refuse the vault until the user accepts it (R-7.7).
+ * The state's vector and the vectors of hand-overs are read only if the verdict depends on them; the function fails if
+ * one of them cannot be read. */
 vfr_status vfr_compare(vfr_vault *vault, const vfr_anchor *anchor, vfr_verdict *verdict);
 
 /* ---- Header and keyring. Indices start at 0; one that is out of range results in VFR_NOT_FOUND. ---- */
@@ -273,13 +274,13 @@ typedef struct vfr_slot {
     uint8_t id[16];
     uint8_t kind;                    /* 0x01 full, 0x82 scoped; others are unknown */
     uint8_t factors;                 /* section 3.1 */
-    bool known;                      /* true if this version knows both */
+    bool known;                      /* true if this version knows its kind and factors */
     uint32_t memory, passes, lanes;  /* the cost; 0 if the slot has none */
     vfr_bytes provider, parameters;  /* of external keys; valid as long as the vault */
     vfr_bytes bytes;                 /* the whole slot; valid as long as the vault */
 } vfr_slot;
 
-/* Describes a slot of the header. */
+/* Describes a slot in the header. */
 vfr_status vfr_get_slot(const vfr_vault *vault, size_t index, vfr_slot *slot);
 
 /* The parts of a slot that only owners can read (section 3.1). The structure
@@ -297,7 +298,7 @@ typedef struct vfr_slot_owner {
  * vault was opened with a scoped slot. */
 vfr_status vfr_get_slot_owner(vfr_vault *vault, size_t index, vfr_slot_owner *owner);
 
-/* Returns the number of a group that the opened scoped slot grants. */
+/* Returns the number of a group granted by the scoped slot that opened the vault. */
 vfr_status vfr_get_grant(const vfr_vault *vault, size_t index, uint64_t *group);
 
 typedef struct vfr_extension {
@@ -305,7 +306,7 @@ typedef struct vfr_extension {
     vfr_bytes name, value;
 } vfr_extension;
 
-/* Describes an extension of the header, or of the keyring. The bytes are valid as long as the vault. */
+/* Describes an extension in the header or in the keyring. The bytes are valid as long as the vault. */
 vfr_status vfr_get_header_extension(const vfr_vault *vault, size_t index, vfr_extension *extension);
 vfr_status vfr_get_keyring_extension(const vfr_vault *vault, size_t index, vfr_extension *extension);
 
@@ -313,7 +314,7 @@ typedef struct vfr_settings {
     uint8_t limit;     /* earlier values kept for each field */
     vfr_dot limit_dot; /* the change that set it */
     vfr_dot key_dot;   /* the change that made the vault key */
-    size_t groups, compartments, slots, hand_overs, header_extensions, keyring_extensions, grants; /* how many */
+    size_t groups, compartments, slots, hand_overs, header_extensions, keyring_extensions, grants; /* their numbers */
 } vfr_settings;
 
 /* Returns the keyring's settings, and the number of each kind of entry. */
@@ -406,8 +407,8 @@ typedef struct vfr_reference {
 typedef struct vfr_attribute {
     uint8_t flags;
     vfr_bytes name;
-    vfr_bytes value;          /* if it is in the page; otherwise empty */
-    vfr_dot dot;              /* of its value */
+    vfr_bytes value;          /* the value, if it is in the page; otherwise empty */
+    vfr_dot dot;              /* the dot of its value */
     uint64_t record_revision; /* with VFR_ATTRIBUTE_OWN_RECORD */
     uint64_t compartment;
     vfr_reference record;
@@ -415,7 +416,7 @@ typedef struct vfr_attribute {
 
 #define VFR_ATTRIBUTES 64
 
-/* An item, without its secret. Its contents are valid until the list moves to another entry or is closed. */
+/* An item without its secret. Its contents are valid until the list moves to another entry or is closed. */
 typedef struct vfr_item {
     vfr_bytes page_key;       /* its key in the tree (section 6.1) */
     bool conflict;            /* an item with a smaller id has the same key: list with the suffix of section 6.1 */
@@ -466,8 +467,8 @@ vfr_status vfr_list_find(vfr_list *list, vfr_bytes key, const vfr_entry **entry)
 
 void vfr_list_close(vfr_list *list);
 
-/* Checks that forgotten values are removed, and that only forgotten values are missing (R-6.19), by reading the whole
- * tree and all pasts. Returns VFR_NO_KEY if the vault was opened with a scoped slot. */
+/* Checks that forgotten values have been removed, and that only forgotten values are missing (R-6.19), by reading
+ * the whole tree and all pasts. Returns VFR_NO_KEY if the vault was opened with a scoped slot. */
 vfr_status vfr_check_forgotten(vfr_vault *vault);
 
 /* ---- Keys of items (section 6.1) ---- */
@@ -492,13 +493,13 @@ typedef struct vfr_key {
     uint8_t storage[VFR_KEY_SIZE];
 } vfr_key;
 
-/* Decodes a page key, such as that of a vfr_item, into `key`, which contains a copy of all fields and takes about 9
+/* Decodes a page key, such as a vfr_item's, into `key`, which contains a copy of all fields and takes about 9
  * KiB. */
 vfr_status vfr_decode_key(vfr_bytes page_key, vfr_key *key);
 
 /* Encodes the class, flag and fields in `key`. The result is stored in `key->storage`; the fields must not point into
- * it. Pass `*bytes` to vfr_list_find(). Returns VFR_INVALID_ARGUMENT if the fields do not match the class or exceed a
- * limit. */
+ * this storage. Pass `*bytes` to vfr_list_find(). Returns VFR_INVALID_ARGUMENT if the fields do not match the class or
+ * exceed a limit. */
 vfr_status vfr_encode_key(vfr_key *key, vfr_bytes *bytes);
 
 /* ---- Values ---- */
@@ -511,7 +512,7 @@ typedef struct vfr_record_value {
 
 typedef struct vfr_record vfr_record;
 
-/* Reads an item's record, with its secret and those of its attributes that are sealed or longer than 256 bytes.
+/* Reads an item's record, with the item's secret and the attributes that are sealed or longer than 256 bytes.
  *
  * `item` must be the current item of a list. The record takes memory equal to its length, at most 20 MiB, and is wiped
  * when it is closed. Returns VFR_NO_SECRET if the item has no record. After VFR_DEVICE_BOUND, VFR_NO_KEY and
@@ -540,7 +541,7 @@ typedef struct vfr_value {
     uint8_t kind;
     uint8_t flags;
     uint8_t attribute_flags;
-    vfr_bytes name;           /* of the attribute */
+    vfr_bytes name;           /* the attribute's name */
     vfr_dot dot;
     bool has_content;         /* the value is neither shown nor forgotten */
     int64_t replaced;         /* when it was replaced; 0 if unknown */
@@ -582,8 +583,8 @@ vfr_status vfr_read_value(const vfr_past *past, size_t index, vfr_record **recor
 vfr_status vfr_read_value_attribute(const vfr_past *past, size_t index, const vfr_attribute *attribute,
                                     vfr_record **record);
 
-/* Counts and describes the siblings in a past; the count is 0 if the item has a single sibling, described by its
- * entry. */
+/* Counts and describes the siblings in a past; the count is 0 if the item has a single sibling, which the item's
+ * entry describes. */
 size_t vfr_sibling_count(const vfr_past *past);
 vfr_status vfr_get_sibling(const vfr_past *past, size_t index, vfr_sibling *sibling);
 
@@ -601,7 +602,7 @@ typedef enum vfr_role {
  * elements.
  *
  * Values are compared by their contents, so their records and the item's record are read; a value whose record cannot
- * be read differs from all others. `item` must be the item of the past. */
+ * be read differs from all others. `item` must be the item to which the past belongs. */
 vfr_status vfr_get_roles(vfr_past *past, const vfr_item *item, vfr_role *roles);
 
 void vfr_past_close(vfr_past *past);

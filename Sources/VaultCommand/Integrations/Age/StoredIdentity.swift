@@ -6,7 +6,7 @@ import VaultFmt
 import VaultLocal
 import VaultReferences
 
-/// The place where an age identity is stored: a vault and an item in it. A plugin identity contains this place and no
+/// The place where an age identity is stored: a vault and an item in it. A plugin identity contains this place, but no
 /// secret.
 struct StoredIdentity {
     /// The name of the plugin in age.

@@ -10,8 +10,8 @@ enum Clipboard {
     /// The default number of seconds after which a secret is cleared.
     static let standardSeconds = 45
 
-    /// Copies a secret. A separate process clears the clipboard after `seconds` if it still contains the secret; this
-    /// call does not wait for that.
+    /// Copies a secret. A separate process clears the clipboard after `seconds` if the clipboard still contains the
+    /// secret; this call does not wait for that.
     static func copy(_ secret: borrowing Secret, clearAfter seconds: Int) throws {
         let board = try ClipboardTool.find()
         try board.put(secret)
@@ -20,7 +20,7 @@ enum Clipboard {
     }
 }
 
-/// The kind of clipboard: the first one that works.
+/// The kinds of clipboards, of which the first one that works is used.
 enum ClipboardTool: String {
     case wayland = "wl-copy"
     case x11 = "xclip"
@@ -100,7 +100,7 @@ enum ClipboardTool: String {
     }
 
     /// Offers a secret through wl-copy, which keeps it in a file. Without `--type`, another program would guess the
-    /// file's type. Before 2.3.0, the file is in /tmp, regardless of TMPDIR.
+    /// file's type. In versions before 2.3.0, wl-copy keeps the file in /tmp, regardless of TMPDIR.
     private func offer(_ secret: borrowing Secret) throws {
         let isText = secret.withUnsafeBytes { String(validating: $0, as: UTF8.self) != nil }
         let canMark = try Self.canMarkSensitive()
@@ -128,7 +128,7 @@ enum ClipboardTool: String {
         }
     }
 
-    /// Returns the contents of the clipboard, or nil if it is empty or write-only.
+    /// Returns the clipboard's contents, or nil if the clipboard is empty or write-only.
     func contents(limit: Int) throws -> Secret? {
         let (program, arguments): (String, [String])
         switch self {

@@ -6,14 +6,14 @@ import VaultConsole
 import VaultExchange
 import VaultFmt
 
-/// Clears a secret from the clipboard. A separate process of this program waits for the delay to pass; it has only a
-/// salted hash of the secret.
+/// Clears a secret from the clipboard. A separate process of this program, which has only a salted hash of the secret,
+/// waits for the delay to pass.
 enum ClipboardClearing {
     static let command = "__clear-clipboard"
     /// The salt, followed by the SHA-256 hash.
     static let digestLength = 16 + SHA256.byteCount
-    /// The most bytes read back from a clipboard: the maximum size of a secret, plus one byte to detect longer
-    /// contents.
+    /// The maximum number of bytes that are read back from a clipboard: the maximum size of a secret, plus one byte to
+    /// detect longer contents.
     static let longestContents = 16 << 20 + 1
 
     /// Starts the process and does not wait for it.

@@ -7,14 +7,14 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// `docker-credential`, and `docker-credential-vaultfmt`: docker's credential helper.
+/// `docker-credential`, and `docker-credential-vaultfmt`: a credential helper for docker.
 struct DockerCredential: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "docker-credential",
         abstract: "Keep docker's passwords in a vault (a docker credential helper).",
         discussion: """
-            Docker runs it as docker-credential-vaultfmt with store, get, erase or list. Passwords are stored as internet passwords with the \
-            attribute docker-server-url; other items are not shown to docker.
+            Docker runs this command as docker-credential-vaultfmt with store, get, erase or list. Passwords are \
+            stored as internet passwords with the attribute docker-server-url; other items are not shown to docker.
 
             Examples:
               vaultfmt list --class internet-password
@@ -188,8 +188,8 @@ struct DockerCredential: ParsableCommand {
     }
 }
 
-/// The credentials docker wants to store. Foundation's decoder leaves the secret in memory that is not wiped, but the
-/// process exits soon.
+/// The credentials that docker wants to store. Foundation's decoder leaves the secret in memory that is not wiped, but
+/// the process exits soon.
 private struct DockerRequest: Decodable {
     let server: String
     let user: String

@@ -39,7 +39,7 @@ enum ItemTemplate {
 
     // MARK: writing
 
-    /// Appends a value under its name, or a marker if it is not text.
+    /// Appends a value under its name, or a marker if the value is not text.
     static func append(_ name: String, isQuoted: Bool = false, _ value: borrowing Secret, to text: inout SecretBuffer) {
         append(name: name, isQuoted, to: &text)
         guard SecretText.isPlain(value), value.withUnsafeBytes({ !$0.contains(0x0D) }) else {
@@ -194,7 +194,7 @@ enum ItemTemplate {
         /// True if the next line is part of a value.
         private var hasLines: Bool { position < bytes.count && bytes[position] == 0x7C }
 
-        /// Returns the following lines that start with |, without the | and one blank after it.
+        /// Returns the following lines that start with |, each without the | and the blank after it.
         private mutating func lines() -> Secret {
             var value = SecretBuffer()
             var isFirst = true

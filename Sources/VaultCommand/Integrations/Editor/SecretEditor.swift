@@ -8,7 +8,7 @@ import VaultSync
 /// Lets a user change a secret in their preferred editor.
 enum SecretEditor {
     /// Opens the editor and waits for it.
-    /// - Returns: The new secret, or nil if it is unchanged.
+    /// - Returns: The new secret, or nil if the secret is unchanged.
     static func edit(_ secret: borrowing Secret) throws -> Secret? {
         let editor = try command()
         MemoryFolder.sweepAndTell()
@@ -77,15 +77,15 @@ enum SecretEditor {
         }
     }
 
-    /// Returns whether the command is a single program with arguments. The shell then replaces itself with it, so that
-    /// a signal reaches the editor itself.
+    /// Returns whether the command is a single program with arguments. The shell then replaces itself with the editor,
+    /// so that a signal reaches the editor directly.
     private static func isSimple(_ editor: String) -> Bool {
         let first = editor.prefix { $0 != " " }
         return !first.contains("=") && !editor.contains { ";&|<>()$`\n".contains($0) }
     }
 
-    /// Returns the new secret, or nil if it is unchanged. If the original secret did not end with a newline, one added
-    /// by the editor is removed.
+    /// Returns the new secret, or nil if the secret is unchanged. If the original secret did not end with a newline, a
+    /// newline that the editor added is removed.
     private static func changed(_ old: borrowing Secret, _ new: consuming Secret) -> Secret? {
         let hadNewline = old.withUnsafeBytes { $0.last == 0x0A }
         let hasNewline = new.withUnsafeBytes { $0.last == 0x0A }

@@ -63,7 +63,7 @@ struct WholeEdit: ~Copyable {
 
     private static let mark = "# NOT STORED: "
 
-    /// Returns the text with the error noted above the line it occurs on, and with earlier notes removed.
+    /// Returns the text with the error noted above the line on which it occurs, and with earlier notes removed.
     private static func marked(_ text: borrowing Secret, _ fault: ItemTemplate.Fault?) -> Secret {
         var result = SecretBuffer()
         let note = Array((mark + (fault?.message ?? "") + "\n").utf8)
@@ -111,7 +111,7 @@ struct WholeEdit: ~Copyable {
     }
 
     /// The fields of the key that can be changed, and the accessibility. Binary fields are omitted because they
-    /// identify the object they belong to.
+    /// identify the object to which they belong.
     private var fields: [(name: String, value: String)] {
         let own = item.key.itemClass.fields.filter { $0.kind != .bytes }.map { field in
             (name: field.name, value: item.key[field].map(ItemText.value) ?? "")

@@ -6,14 +6,15 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// `git-credential`, and `git-credential-vaultfmt`: git's credential helper.
+/// `git-credential`, and `git-credential-vaultfmt`: a credential helper for git.
 struct GitCredential: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "git-credential",
         abstract: "Keep git's passwords in a vault (a git credential helper).",
         discussion: """
-            Git runs it as git-credential-vaultfmt with get, store or erase. Passwords are stored as internet passwords with protocol, server, port \
-            and account, and with the path if credential.useHttpPath is set. An item without a protocol is used only for https.
+            Git runs this command as git-credential-vaultfmt with get, store or erase. Passwords are stored as \
+            internet passwords with protocol, server, port and account, and with the path if credential.useHttpPath \
+            is set. An item without a protocol is used only for https.
 
             Examples:
               vaultfmt set --server git.example.org --protocol https --account alice
@@ -71,7 +72,8 @@ struct GitCredential: ParsableCommand {
             let isOffered = request.offeredSchemes.isEmpty || request.offeredSchemes.contains(scheme.lowercased())
             if request.knowsAuthenticationTypes && isOffered { suitable.append(item) }
         }
-        // Prefer the newest item for the place as a whole; otherwise use the newest for a part of it.
+        // The newest item for the place as a whole is preferred; failing that, the newest item for a part of the place
+        // is used.
         let rank = { (item: Item) in
             (place.isExact(item.key) ? 1 : 0, place.isNamed(item.key) ? 1 : 0, item.modified, item.revision)
         }
@@ -166,7 +168,8 @@ struct GitCredential: ParsableCommand {
     // MARK: erase
 
     /// Removes items for the place. If a password is given, only items with that password are removed, because another
-    /// process may have stored a newer one; otherwise, only items whose account is the user name itself.
+    /// process may have stored a newer password; otherwise, only items whose account is exactly the user name are
+    /// removed.
     private func erase(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         let wanted = request.credential.copied() ?? request.password.copied()
         let opened = try vault.openVault(writable: true)

@@ -9,7 +9,7 @@ struct GitPlace {
     let port: UInt32
     /// The path without its leading slash; nil matches any path.
     let path: String?
-    /// The user name; nil matches any.
+    /// The user name; nil matches any user name.
     let username: String?
 
     /// Returns nil for a request that does not name a place; nothing is found, stored or removed for such a request.
@@ -45,7 +45,7 @@ struct GitPlace {
         return found
     }
 
-    /// Returns whether an item's account is the user name of the request, without an added suffix.
+    /// Returns whether an item's account is the request's user name, without an added suffix.
     func isNamed(_ key: ItemKey) -> Bool { isUser(key.account) }
 
     private func isUser(_ name: String?) -> Bool {
@@ -64,7 +64,7 @@ struct GitPlace {
         return path.map { $0.utf8.elementsEqual(Self.withoutSlash(itsPath).utf8) } ?? true
     }
 
-    /// Returns whether an item is for this place as a whole rather than a part of it.
+    /// Returns whether an item is for this place as a whole rather than for a part of the place.
     func isExact(_ key: ItemKey) -> Bool {
         guard let itsPath = key[.path]?.text else { return false }
         return Self.withoutSlash(itsPath).utf8.elementsEqual((path ?? "").utf8)

@@ -9,7 +9,7 @@ struct GitRequest: ~Copyable {
     private(set) var username: String?
     private(set) var password: Secret?
     private(set) var refreshToken: Secret?
-    /// Seconds since 1970.
+    /// The time at which the credential expires, in seconds since 1970.
     private(set) var expiry: String?
     /// The scheme of `credential`, such as "Bearer".
     private(set) var authenticationType: String?
@@ -20,8 +20,9 @@ struct GitRequest: ~Copyable {
     /// The schemes that the server offers, in lower case.
     private(set) var offeredSchemes: [String] = []
     private var capabilities: [String] = []
-    /// The reason why the request is unusable, or nil if it is usable. A field that is present but malformed must not
-    /// be treated as missing: a missing field matches any value, so the wrong password would be returned or erased.
+    /// The reason why the request is unusable, or nil if the request is usable. A field that is present but malformed
+    /// must not be treated as missing: a missing field matches any value, so the wrong password would be returned or
+    /// erased.
     private(set) var flaw: String?
     private var seen: Set<String> = []
 

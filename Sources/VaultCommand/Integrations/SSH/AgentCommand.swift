@@ -30,11 +30,11 @@ struct AgentServe: ParsableCommand {
         commandName: "serve",
         abstract: "Open a vault, and answer clients of the SSH agent and the Secret Service until a signal ends it.",
         discussion: """
-            The keys are items with the attribute ssh=offer or ssh=confirm, and with --group the keys and identities \
-            of that access group. A key is in memory only while it signs, or while its public key is derived. Keys \
-            that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
-            'ssh-add -c', signs only after you have confirmed its use in SSH_ASKPASS, a pinentry or ssh-askpass. RSA \
-            keys never sign with SHA-1.
+            The agent serves items with the attribute ssh=offer or ssh=confirm and, with --group, the keys and \
+            identities in that access group. A key is in memory only while it signs, or while its public key is \
+            derived. Keys added with 'ssh-add' are kept in memory until 'ssh-add' removes them. A key with \
+            ssh=confirm, or added with 'ssh-add -c', signs only after you have confirmed its use in SSH_ASKPASS, a \
+            pinentry or ssh-askpass. RSA keys never sign with SHA-1.
 
             With --on-demand, the vault is opened when a client needs it, even after a time limit has locked it: with \
             a key file or another given file (but not an age plugin's identity), or with a passphrase, for which a \
@@ -45,8 +45,9 @@ struct AgentServe: ParsableCommand {
             the key that 'vaultfmt unlock' keeps, or with an owner's passphrase typed at a prompt, is opened again when 'unlock' is run again. \
             'vaultfmt lock' also locks it in the agent.
 
-            With --collection, the agent is also the Secret Service of the session's D-Bus, from which browsers, git and Python's keyring get \
-            passwords: each access group is a collection, and its generic passwords are the items.
+            With --collection, the agent is also the Secret Service on the session's D-Bus, where browsers, git and \
+            Python's keyring look up passwords: each access group is a collection, and its generic passwords are the \
+            items.
 
             Examples:
               vaultfmt agent --key-file ssh.key --group ssh
@@ -67,7 +68,7 @@ struct AgentServe: ParsableCommand {
         value: "time")
     var idle: Duration?
 
-    @Flag(help: "Do not open the vault now; use it whenever 'vaultfmt unlock' keeps it unlocked.")
+    @Flag(help: "Do not open the vault now; serve it only while it is unlocked with 'vaultfmt unlock'.")
     var whenUnlocked = false
 
     @Flag(help: "Lock the vault when the session is locked or ends, or the machine sleeps; needs systemd-logind.")
@@ -80,6 +81,11 @@ struct AgentServe: ParsableCommand {
         ArgumentHelp("The descriptor on which the background process reports that it is ready.", visibility: .private),
         value: "n")
     var readyFd: Int32?
+
+    @Flag(
+        help: ArgumentHelp(
+            "Derive the key from a passphrase that a running agent passes on, and hand it over.", visibility: .private))
+    var openTyped = false
 
     @OptionGroup(title: "On demand") var demand: OnDemandOptions
     @OptionGroup(title: "Asking") var asking: AskingOptions
@@ -103,6 +109,10 @@ struct AgentServe: ParsableCommand {
     }
 
     func run() throws {
+        if openTyped {
+            let path = try vault.path
+            return try TypedOpening.answer { try silentAccess.openSilently(path, writable: false, typed: $0) }
+        }
         let descriptors = vault.access.factors.descriptors
         if daemon, readyFd == nil {
             guard !AgentPlace.isActivated else {
@@ -111,12 +121,12 @@ struct AgentServe: ParsableCommand {
             try BackgroundAgent.start(factors: descriptors)
         }
         let isActivated = AgentPlace.isActivated
-        // Looked up in the background process as well, because that removes the variable that names it from the
-        // environment of child processes.
+        // The service manager is looked up in the background process as well, because that removes the variable that
+        // names the manager from the environment of child processes.
         let found = ServiceManager()
         let manager = readyFd == nil ? found : nil
-        // If the reader of standard output is gone, writing must return an error rather than kill the process before it
-        // has removed its sockets.
+        // If the reader of standard output is gone, writing must return an error rather than kill the process before
+        // the sockets have been removed.
         signal(SIGPIPE) { _ in }
         let place = try AgentPlace(SocketFolder())
         let watch = try sessionLock()
@@ -145,14 +155,14 @@ struct AgentServe: ParsableCommand {
         }
     }
 
-    /// Returns the object that locks the vault with the session; nil if the option is not given. It waits for logind
-    /// before anyone is asked for a passphrase.
+    /// Returns the object that locks the vault with the session; nil if the option is not given. This method waits for
+    /// logind before anyone is asked for a passphrase.
     private func sessionLock() throws -> SessionLock? {
         guard lockWithSession else { return nil }
         let watch = try SessionLock(session: Environment.nonEmpty("XDG_SESSION_ID"))
         if !watch.hasSession {
             Terminal.note(
-                "you have no local or graphical session; the vault will be locked when one that starts later is locked or ends, and before the machine sleeps"
+                "you have no local or graphical session; the vault will be locked before the machine sleeps, and when a session that starts later is locked or ends"
             )
         }
         if !watch.delaysSleep {
@@ -197,8 +207,8 @@ struct AgentServe: ParsableCommand {
         return whenUnlocked ? (nil, false) : (try access.openWithFactors(path, writable: isWritable).vault, false)
     }
 
-    /// Returns whether the key that `unlock` keeps may reopen the vault: it must not grant more than what was given or
-    /// typed.
+    /// Returns whether the key that `unlock` keeps may reopen the vault: the key must not grant more than the factors
+    /// that were given or typed.
     private func mayReopen(_ opened: (vault: Vault?, isKept: Bool)) -> Bool {
         guard !vault.access.factors.isAnythingGiven else { return false }
         return opened.isKept || opened.vault.map { $0.access == .owner } ?? true
@@ -216,8 +226,8 @@ struct AgentServe: ParsableCommand {
         return access
     }
 
-    /// The options for opening the vault. Unless --wait is given, a write waits only briefly, because it blocks other
-    /// clients.
+    /// The options for opening the vault. Unless --wait is given, a write waits only briefly, because waiting blocks
+    /// other clients.
     private var access: AccessOptions {
         var access = vault.access
         if secrets.isServed { access.wait = access.wait ?? 2 }

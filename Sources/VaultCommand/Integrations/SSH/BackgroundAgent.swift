@@ -6,15 +6,15 @@ import VaultFmt
 import VaultLocal
 
 /// The agent in the background: a child process that opens the vault at this terminal, reports that it is ready, and
-/// then detaches from the terminal. It continues only if its report was passed on, because nobody else knows its
-/// process id.
+/// then detaches from the terminal. The process continues only if its report was passed on, because otherwise nobody
+/// knows its process id.
 enum BackgroundAgent {
     private static let mostText = 8192
 
     /// Starts the process with the same arguments, passes on its output, and exits with the same status.
     ///
     /// The process reads its factors from the same environment variables and descriptors as this one. It inherits no
-    /// other descriptors, because it would keep the caller's locks and pipes open for as long as it runs.
+    /// other descriptors: otherwise, it would keep the caller's locks and pipes open for as long as it runs.
     static func start(factors: [Int32]) throws -> Never {
         let pipe = try channel()
         try keepFromPrograms(allBut: Set(factors))
@@ -95,6 +95,6 @@ enum BackgroundAgent {
         var count = read(ready, &word, 1)
         while count < 0, errno == EINTR { count = read(ready, &word, 1) }
         close(ready)
-        guard count == 1 else { throw CommandFailure(.io, "the agent could not report that it is ready, so it exits") }
+        guard count == 1 else { throw CommandFailure(.io, "the agent cannot report that it is ready, so it exits") }
     }
 }

@@ -39,10 +39,10 @@ struct OnDemandOptions: ParsableArguments {
         try access.factors.requireNoPlugins()
         return ServedVault.OnDemand(canAsk: programs.canAskForPassphrase) { () throws(AgentError) in
             try Self.open { try access.openSilently(path, writable: isWritable()) }
-        } typed: { (passphrase) throws(AgentError) in
-            let vault = try Self.open { try access.openSilently(path, writable: isWritable(), typed: passphrase) }
-            guard let vault else { throw AgentError(.refused, "the passphrase opens nothing") }
-            return vault
+        } begin: { (socket) throws(AgentError) in
+            try TypedOpening.start(socket)
+        } finish: { (answer) throws(AgentError) in
+            try TypedOpening.vault(answer) { key in try access.open(path, handed: key, writable: isWritable()) }
         }
     }
 

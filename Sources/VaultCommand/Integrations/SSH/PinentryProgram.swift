@@ -5,8 +5,8 @@ import VaultLocal
 
 /// A pinentry: GnuPG's program, or a compatible one, that asks a person on a screen.
 ///
-/// It uses a terminal only if it is given the agent's own. Otherwise, it has no controlling terminal, no descriptor of
-/// a terminal, and no environment variable that names one.
+/// It uses a terminal only if the agent passes on its own terminal. Otherwise, it has no controlling terminal, no
+/// descriptor of a terminal, and no environment variable that names one.
 struct PinentryProgram {
     let path: String
     /// The terminal to ask on; nil for the screen.
@@ -55,7 +55,7 @@ struct PinentryProgram {
     }
 
     /// Returns whether an environment variable is withheld from the pinentry: vaultfmt's own variables, those that name
-    /// a terminal and, if it is to use the agent's terminal, those that name a screen.
+    /// a terminal and, if the pinentry is to use the agent's terminal, those that name a screen.
     private static func isWithheld(_ name: String, hasTerminal: Bool) -> Bool {
         if name.hasPrefix("VAULTFMT_") || name == "GPG_TTY" { return true }
         return hasTerminal && ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"].contains(name)

@@ -28,8 +28,9 @@ struct SSHList: ParsableCommand {
         abstract: "List the keys that 'vaultfmt agent' offers.",
         discussion: """
             Prints a line for each key: its size, fingerprint, name and type, as 'ssh-add -l' does, and whether it needs confirmation. If a key cannot be \
-            offered, or something is wrong with its certificate or its attributes, it is named on standard error, and the exit code is 3. Each key \
-            is derived from the item's secret; with a scoped slot, only the items of its groups are listed.
+            offered, or something is wrong with its certificate or its attributes, the key is named on standard error, \
+            and the exit code is 3. Each key is derived from the item's secret; with a scoped slot, only the items of \
+            its groups are listed.
 
             Examples:
               vaultfmt ssh list
@@ -107,8 +108,9 @@ struct SSHAdd: ParsableCommand {
         commandName: "add",
         abstract: "Add an item's SSH key to the agent at SSH_AUTH_SOCK.",
         discussion: """
-            This works with any SSH agent, which then keeps the key even while the vault is locked. If the item has a certificate, it is added \
-            too. The agent asks before each use of a key with ssh=confirm, as with --confirm; a key with ssh=off is not added (exit 77).
+            This works with any SSH agent, which then keeps the key even while the vault is locked. The item's \
+            certificate, if it has one, is added too. The agent asks before each use of a key with ssh=confirm, as \
+            with --confirm; a key with ssh=off is not added (exit 77).
 
             Examples:
               vaultfmt ssh add github --for 1h
@@ -151,7 +153,7 @@ struct SSHAdd: ParsableCommand {
         Terminal.note("added \(name)\(certificate == nil ? "" : " and its certificate")\(asks)")
     }
 
-    /// Returns whether the agent should ask before each use, according to the item or the options. An item that is off
+    /// Returns whether the agent should ask before each use, according to the item or the options. An item with ssh=off
     /// is not added.
     private func needsConfirmation(_ item: Item) throws -> Bool {
         guard item.attributes.attribute(SSHAttribute.use) != nil else { return confirm }

@@ -16,7 +16,7 @@ struct SecretServiceOptions: ParsableArguments {
     @Flag(help: "Ask before a desktop program reads or changes a secret, or deletes an item.")
     var confirm = false
 
-    @Flag(help: "Take over the name of another secret service if it allows that; gnome-keyring does not.")
+    @Flag(help: "Replace another secret service on the bus, if that service allows it; gnome-keyring does not.")
     var replace = false
 
     func validate() throws {
@@ -44,8 +44,8 @@ struct SecretServiceOptions: ParsableArguments {
         return try BusConnection(for: ServiceName.bus, replaces: replace)
     }
 
-    /// Warns about collections that the slot does not grant, since an owner may grant them later. Throws if it grants
-    /// none, because nothing would be served.
+    /// Warns about collections that the slot does not grant, since an owner may grant them later. Throws if the slot
+    /// grants none, because nothing would be served.
     func check(_ vault: Vault) throws {
         guard isServed, case .scoped(let granted) = vault.access else { return }
         let missing = ServedGroups(collection).missing(in: granted)

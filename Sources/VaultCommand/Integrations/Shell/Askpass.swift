@@ -7,7 +7,7 @@ import VaultFmt
 import VaultLocal
 import VaultReferences
 
-/// `askpass`, and `vaultfmt-askpass`: answers programs that run a helper to ask for a password.
+/// `askpass`, and `vaultfmt-askpass`: answers programs that run a helper program to ask for a password.
 struct Askpass: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "askpass",
