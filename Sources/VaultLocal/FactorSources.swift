@@ -2,16 +2,18 @@ package import VaultFmt
 
 /// The sources of factors: those that the caller specifies take precedence over the environment.
 package struct FactorSources: Sendable {
-    /// The options for current, new (`--new-…`) and kept (`--keep-…`) factors and for those of another vault
-    /// (`--to-…`) differ only in their names. The last two do not have environment variables.
+    /// The options for current, new (`--new-…`) and kept (`--keep-…`) factors and for those of another copy of the
+    /// vault (`--other-…`) or of another vault (`--to-…`) differ only in their names. The last three do not have
+    /// environment variables.
     package enum Twin: Sendable {
-        case current, new, kept, other
+        case current, new, kept, otherCopy, other
 
         package var optionPrefix: String {
             switch self {
             case .current: "--"
             case .new: "--new-"
             case .kept: "--keep-"
+            case .otherCopy: "--other-"
             case .other: "--to-"
             }
         }
@@ -24,7 +26,7 @@ package struct FactorSources: Sendable {
             switch self {
             case .current: "VAULTFMT_" + name
             case .new: "VAULTFMT_NEW_" + name
-            case .kept, .other: nil
+            case .kept, .otherCopy, .other: nil
             }
         }
     }

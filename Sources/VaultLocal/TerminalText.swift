@@ -58,4 +58,16 @@ package enum TerminalText {
         default: return scalar.properties.isDefaultIgnorableCodePoint
         }
     }
+
+    /// Returns whether the character could control a terminal, end a line, or reorder the text around it.
+    ///
+    /// Text for programs escapes only these characters: joiners and variation selectors belong to honest names, and
+    /// which code points are unassigned depends on the version of Unicode.
+    package static func isControlling(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.value < 0x7F { return scalar.value < 0x20 }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: return true
+        default: return scalar.properties.isBidiControl
+        }
+    }
 }

@@ -20,6 +20,19 @@ struct CommandNameTests {
         for (path, command) in all { #expect(command.configuration.commandName != nil, "\(path) \(command)") }
     }
 
+    @Test("flags are known without a description of the command, which takes longer than parsing its arguments")
+    func flags() throws {
+        var flags: Set<String> = ["--help", "-h"]
+        var options: Set<String> = []
+        for (_, command) in Self.all() where command.configuration.subcommands.isEmpty {
+            for entry in try CommandDescription(of: command).arguments ?? [] {
+                let names = (entry.names ?? []).map(\.text)
+                if entry.kind == "flag" { flags.formUnion(names) } else { options.formUnion(names) }
+            }
+        }
+        #expect(ArgumentSpelling.flags == flags.subtracting(options))
+    }
+
     @Test("a command alone and the whole tree read a command line in the same way")
     func parsing() throws {
         for line in [

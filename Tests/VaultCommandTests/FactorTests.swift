@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultBytes
 
 @Suite("Factors, slots, rekey")
 struct FactorTests {
@@ -136,6 +137,51 @@ struct FactorTests {
         #expect(try sandbox.ok("slot", "list", sandbox.path("slow")).output.contains("256 MiB"))
     }
 
+    /// A vault whose slot has more passes than readers allow by default, on a machine that has not seen it.
+    private func costly() throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        let cost = SlotParameters.Cost(memoryKiB: 64, passes: 17, lanes: 1)
+        try sandbox.write(
+            "test.vault", Headers.costing(cost, sandbox.read("test.vault"), passphrase: Sandbox.passphrase))
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("another machine's state")
+        sandbox.environment["XDG_DATA_HOME"] = sandbox.path("another machine's data")
+        try sandbox.fails(78, "--max-kdf-passes", "get", "svc")
+        #expect(try sandbox.ok("get", "svc", "--max-kdf-passes", "17").output == "s")
+        return sandbox
+    }
+
+    @Test(
+        "a slot that only --max-kdf-passes lets open is changed, kept and rotated with it, and stays as costly",
+        arguments: [["--new-passphrase-file", "new"], ["--rotate", "--yes"], ["--kdf", "testing"]])
+    func costlySlot(_ change: [String]) throws {
+        let sandbox = try costly()
+        let new = try sandbox.write("new", "another good passphrase".utf8)
+        try sandbox.fails(78, "--max-kdf-passes", "rekey", "--rotate", "--yes")
+        try sandbox.ok(["rekey", "--max-kdf-passes", "17"] + change)
+        let opening = change.contains("new") ? ["--passphrase-file", new] : []
+        let raised = change.contains("--kdf") ? [] : ["--max-kdf-passes", "17"]
+        #expect(try sandbox.ok(["get", "svc"] + opening + raised).output == "s")
+        let isStillCostly = try sandbox.run(["get", "svc"] + opening).status == 78
+        #expect(isStillCostly == !raised.isEmpty)
+    }
+
+    @Test("a rotation finds the costly slots to keep within --max-kdf-passes, too")
+    func costlyKept() throws {
+        let sandbox = try costly()
+        let raised = ["--max-kdf-passes", "17"]
+        let first = try sandbox.write("first", Sandbox.passphrase.utf8)
+        let key = try sandbox.write("raw", (0..<32).map { UInt8($0) })
+        try sandbox.ok(["slot", "add", "--new-raw-key-file", key] + raised)
+        try sandbox.fails(
+            78, "--max-kdf-passes", "rekey", "--rotate", "--yes", "--raw-key-file", key, "--keep-passphrase-file",
+            first)
+        try sandbox.ok(
+            ["rekey", "--rotate", "--yes", "--raw-key-file", key, "--keep-passphrase-file", first] + raised)
+        #expect(try sandbox.ok(["get", "svc"] + raised).output == "s")
+        #expect(try sandbox.ok("slot", "list", "--raw-key-file", key).lines.count == 2)
+    }
+
     @Test("a raw key is 32 bytes and stands alone")
     func rawKey() throws {
         let sandbox = try Sandbox()
@@ -242,6 +288,11 @@ struct FactorTests {
         #expect(before != after)
         for name in ["a", "b", "c"] { #expect(try sandbox.ok("get", name).output == "secret \(name)") }
         #expect(try sandbox.ok("verify").error == "")
+        // With new factors as well, only what holds after the rotation is said of older copies.
+        sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "the new one"
+        let both = try sandbox.ok("rekey", "--rotate").error
+        #expect(both.contains("changed the factors") && !both.contains("until 'vaultfmt rekey --rotate'"), "\(both)")
+        #expect(both.contains("a key copied from one does not open this file"), "\(both)")
     }
 
     @Test("rotation keeps the slots whose factors are given, names the others, and drops them only with consent")

@@ -219,6 +219,90 @@ struct ItemTests {
         #expect(try sandbox.ok("update", "svc", "--remove-tag", "home").error.contains("has no tag 'home'"))
     }
 
+    @Test("an attribute that a field of the item would hide is refused; one that another program stored comes through")
+    func hiddenAttribute() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "hunter2".utf8)
+        try sandbox.ok("set", "--server", "db.example", "--account", "app", input: "pw".utf8)
+        let before = try sandbox.read("test.vault")
+        let names = [
+            "class", "id", "group", "accessible", "created", "modified", "synchronizable", "service", "account",
+        ]
+        for name in names {
+            let message = "'\(name)' is a field of the item"
+            try sandbox.fails(64, message, "update", "svc", "--attribute", "\(name)=x")
+            try sandbox.fails(64, message, "update", "svc", "--secret-attribute", name, input: "x".utf8)
+            try sandbox.fails(64, message, "set", "svc", "--attribute", "\(name)=x", input: "new".utf8)
+            try sandbox.fails(64, message, "add", "other", "--attribute", "\(name)=x", input: "new".utf8)
+        }
+        try sandbox.fails(64, "'server' is a field", "update", "db.example", "--attribute", "server=x")
+        for name in ["password", "Secret"] {
+            try sandbox.fails(
+                64, "mistaken for the secret", "update", "svc", "--secret-attribute", name, input: "x".utf8)
+        }
+        // Only what 'move' changes is said to be changed by it.
+        for (name, isMovable) in [("server", true), ("port", true), ("group", true), ("securityDomain", false)] {
+            let run = try sandbox.fails(
+                64, "'\(name)' is a field", "update", "db.example", "--attribute", "\(name)=x")
+            #expect(run.error.contains("'vaultfmt move'") == isMovable, "\(run.error)")
+        }
+        #expect(try sandbox.read("test.vault") == before)
+        // A field of another class hides nothing.
+        try sandbox.ok("update", "svc", "--attribute", "server=db")
+        #expect(try sandbox.ok("get", "svc", "--field", "server").output == "db")
+        // The JSON export has attributes apart from fields, so such a name is kept there, and can be removed.
+        let item = #"{"class": "generic-password", "service": "made", "attributes": {"class": "x"}, "secret": "s"}"#
+        let file = try sandbox.write(
+            "made.json", #"{"format": "vaultfmt-export", "version": 2, "items": [\#(item)]}"#.utf8)
+        try sandbox.ok("import", file)
+        #expect(try sandbox.ok("export", "--service", "made").output.contains(#""class": "x""#))
+        try sandbox.ok("update", "made", "--remove-attribute", "class")
+        #expect(try !sandbox.ok("export", "--service", "made").output.contains(#""class": "x""#))
+    }
+
+    @Test("an attribute that an item already has can be changed, even if its name is one that is refused")
+    func hiddenAttributeThere() throws {
+        let sandbox = try Sandbox.withVault()
+        let attributes = #"{"class": "x", "Password": "old"}"#
+        let item = #"{"class": "generic-password", "service": "made", "attributes": \#(attributes), "secret": "s"}"#
+        let file = try sandbox.write(
+            "made.json", #"{"format": "vaultfmt-export", "version": 2, "items": [\#(item)]}"#.utf8)
+        try sandbox.ok("import", file)
+        try sandbox.ok("update", "made", "--attribute", "class=y")
+        #expect(try sandbox.ok("export", "--service", "made").output.contains(#""class": "y""#))
+        try sandbox.ok("set", "made", "--attribute", "class=z", input: "t".utf8)
+        #expect(try sandbox.ok("export", "--service", "made").output.contains(#""class": "z""#))
+        try sandbox.ok("update", "made", "--secret-attribute", "Password", input: "new".utf8)
+        #expect(try sandbox.ok("get", "made", "--field", "Password").output == "new")
+        try sandbox.ok("set", "made", "--secret-attribute", "Password", input: "newer".utf8)
+        #expect(try sandbox.ok("get", "made", "--field", "Password").output == "newer")
+        #expect(try sandbox.ok("get", "made").output == "t")
+        for command in ["update", "set"] {
+            try sandbox.fails(64, "'id' is a field", command, "made", "--attribute", "id=x", input: "u".utf8)
+            try sandbox.fails(
+                64, "mistaken for the secret", command, "made", "--secret-attribute", "Secret", input: "u".utf8)
+        }
+        try sandbox.fails(
+            64, "mistaken for the secret", "add", "other", "--secret-attribute", "Password", input: "u".utf8)
+    }
+
+    @Test("'device' is a field of device-only items, and an attribute like any other of other items")
+    func deviceAttribute() throws {
+        let sandbox = try Sandbox.withVault()
+        let bound = ["--accessible", "when-unlocked-this-device-only"]
+        try sandbox.ok("set", "svc", "--attribute", "device=phone", input: "1".utf8)
+        try sandbox.ok("update", "svc", "--attribute", "device=tablet")
+        #expect(try sandbox.ok("get", "svc", "--field", "device").output == "tablet")
+        for command in ["set", "add"] {
+            let line = [command, "bound", "--attribute", "device=x"] + bound
+            let run = try sandbox.run(line, input: Array("1".utf8))
+            #expect(run.status == 64 && run.error.contains("'device' is a field of the item"), "\(run.error)")
+        }
+        let made = try sandbox.run(["set", "bound"] + bound, input: Array("1".utf8))
+        #expect(made.status == 0, "\(made.error)")
+        try sandbox.fails(64, "'device' is a field of the item", "update", "bound", "--attribute", "device=x")
+    }
+
     @Test("an attribute too large for listings is still a field")
     func largeAttribute() throws {
         let sandbox = try Sandbox.withVault()
@@ -371,13 +455,30 @@ struct ItemTests {
         #expect(run.output.contains("an editor needs a terminal") && run.output.contains("status 64"), "\(run.output)")
     }
 
-    @Test("control characters are escaped for programs")
+    @Test("an attribute with a secret's name is stored with the advice to seal it, unless it is sealed")
+    func readableSecrets() throws {
+        let sandbox = try Sandbox.withVault()
+        let advice = "--secret-attribute stores one that is sealed like a secret"
+        let set = try sandbox.ok("set", "card", "--attribute", "pin=1234", "--attribute", "note=x", input: "s".utf8)
+        #expect(set.error.contains("'pin' is stored in the index") && set.error.contains(advice), "\(set.error)")
+        let update = try sandbox.ok("update", "card", "--attribute", "API token=abc").error
+        #expect(update.contains("'API token'") && update.contains(advice) && !update.contains("abc"), "\(update)")
+        try sandbox.ok("update", "card", "--secret-attribute", "puk", input: "87654321".utf8)
+        let added = try sandbox.ok("add", "other", "--attribute", "cvv=123", input: "s".utf8).error
+        #expect(added.contains(advice), "\(added)")
+        for quiet in ["puk=11223344", "sealed:token=x", "change-every=90d", "place=here"] {
+            let run = try sandbox.ok("update", "card", "--attribute", quiet)
+            #expect(!run.error.contains(advice), "\(quiet): \(run.error)")
+        }
+    }
+
+    @Test("control characters, and marks that turn the direction, are escaped for programs")
     func controlCharacters() throws {
         let sandbox = try Sandbox.withVault()
-        try sandbox.ok("set", "svc", "a", "--label", "x\u{1B}[31my\u{7F}\tz", input: "s".utf8)
+        try sandbox.ok("set", "svc", "a", "--label", "x\u{1B}[31my\u{7F}\tz\u{202E}\u{9B}", input: "s".utf8)
         for command in ["list", "show"] {
             let output = try command == "list" ? sandbox.ok("list").output : sandbox.ok("show", "svc").output
-            #expect(output.contains(#"x\x1b[31my\x7f\tz"#), "\(output)")
+            #expect(output.contains(#"x\x1b[31my\x7f\tz\u{202e}\u{9b}"#), "\(output)")
         }
     }
 

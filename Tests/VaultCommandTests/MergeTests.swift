@@ -542,6 +542,27 @@ struct MergeTests {
         #expect(try sandbox.ok("slot", "list").output.contains("usb") == false)
     }
 
+    @Test("a copy whose slot has a raw key opens with --other-raw-key-file, which excludes the other factors")
+    func otherRawKey() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let raw = try sandbox.write("raw.key", (0..<32).map { UInt8($0) })
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("rekey", path, "--new-raw-key-file", raw)
+            try sandbox.ok("set", "new", "--vault", path, "--raw-key-file", raw, input: "three".utf8)
+        }
+        try sandbox.ok("update", "svc", "--label", "Mine")
+        let before = try sandbox.read("test.vault")
+        try sandbox.fails(77, "or --other-raw-key-file", "merge", sandbox.vault, copy)
+        try sandbox.fails(
+            64, "--other-raw-key-file cannot be combined", "merge", sandbox.vault, copy, "--other-raw-key-file", raw,
+            "--other-key-file", raw)
+        #expect(try sandbox.read("test.vault") == before)
+        try sandbox.ok("merge", sandbox.vault, copy, "--other-raw-key-file", raw)
+        #expect(try sandbox.ok("get", "new", "--raw-key-file", raw).output == "three")
+        #expect(try sandbox.ok("get", "svc", "--field", "label", "--raw-key-file", raw).output == "Mine")
+    }
+
     // MARK: conflict copies
 
     @Test("copies that are each opened with a slot that the other one removed stay as they are, and are told why")

@@ -100,6 +100,20 @@ struct UndoTests {
         #expect(try sandbox.ok("move", "q2", "--to-group", "", "--yes").error.contains("the file was rewritten"))
     }
 
+    @Test("a redo that seals an attribute rewrites the file, and says why it cannot be undone")
+    func sealing() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "q", "--attribute", "pet=Biscuit", input: "mine".utf8)
+        try sandbox.ok("update", "q", "--secret-attribute", "pet", "--later", input: "Biscuit".utf8)
+        #expect(try sandbox.ok("undo").error.contains("undone; 'vaultfmt redo' redoes the change"))
+        let said = try sandbox.ok("redo").error
+        #expect(
+            said.contains(
+                "redone; the file was rewritten because it contained an old record or value that others could read"),
+            "\(said)")
+        try sandbox.fails(1, "compacted or rewritten", "undo")
+    }
+
     @Test("what was forgotten does not come back: undo says so, and goes further back when asked")
     func forgotten() throws {
         let sandbox = try sandbox()

@@ -14,7 +14,7 @@ struct VaultTests {
         #expect(run.error.contains("not proven: generic-password 'three'"))
         #expect(run.error.contains("this machine has seen generation 4 of the vault"))
         #expect(run.error.contains("the newest commit in the file is of generation 3"))
-        #expect(run.error.contains("recovered 3 items") && !run.error.contains("without its attributes"))
+        #expect(run.error.contains("recovered 3 items") && !run.error.contains("without the index"))
         #expect(try sandbox.ok("get", "three", "--vault", saved).output == "three")
         // Without the last change, only this machine's memory knows that something is missing.
         let half = try sandbox.write("half.vault", whole.prefix(whole.count - 1536))
@@ -64,6 +64,19 @@ struct VaultTests {
         try sandbox.fails(73, "'\(path)' already exists", "create", "--kdf", "testing", path)
         try sandbox.fails(66, "there is no vault '\(path)2'", "status", path + "2")
         try sandbox.fails(66, "'\(path)2'", "get", "svc", "--vault", path + "2")
+    }
+
+    @Test("create says of a link to nothing that it is one, and makes no file at its target")
+    func danglingLink() throws {
+        let sandbox = try Sandbox()
+        let link = sandbox.path("link.vault")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target.vault")
+        let run = try sandbox.fails(
+            73, "is a symbolic link to a file that does not exist", "create", "--kdf", "testing", link)
+        #expect(run.error.split(separator: "\n").count == 1)
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("target.vault")))
+        try sandbox.ok("create", "--kdf", "testing", sandbox.path("target.vault"))
+        try sandbox.fails(73, "'\(link)' already exists", "create", "--kdf", "testing", link)
     }
 
     @Test(

@@ -61,6 +61,14 @@ struct RawReader {
         }
     }
 
+    /// Whether a text is in a page in these bytes that opens.
+    func pages(in bytes: [UInt8], contain text: String) throws -> Bool {
+        try frames(bytes).contains { frame in
+            guard frame.type == .page, let body = open(bytes, frame, .page) else { return false }
+            return body.firstRange(of: Array(text.utf8)) != nil
+        }
+    }
+
     /// What a record is bound to.
     private struct Identity: Hashable {
         let item: Bytes16

@@ -236,9 +236,9 @@ struct RecoveryTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let (bytes, _, _) = try sample(path)
-        for count in [8192, 8193, 8192 + 512, 9216] {
+        for count in [8192, 8193, 8192 + 1024, 9728] {
             try write(Array(bytes[..<count]) + [UInt8](repeating: 0, count: 5000), path)
-            if count == 9216 {
+            if count == 9728 {
                 #expect(try Fast.open(path).state.generation == 1)
             } else {
                 fails(.authenticationFailed, "no commit") { _ = try Fast.open(path) }

@@ -260,8 +260,9 @@ struct SalvageProofTests {
         #expect(try vault.item(work) == nil)
         #expect(try vault.text(home) == "new")
         #expect(report.lost.map(\.key) == [work] && report.unproven == [work] && report.older == [home])
-        let (all, _) = try salvage(path, folder, takesUnproven: true)
+        let (all, second) = try salvage(path, folder, takesUnproven: true)
         #expect(try all.text(work) == "old")
+        #expect(second.recoveredUnproven == [work] && second.lost.isEmpty && second.recoveredInstead.isEmpty)
     }
 
     @Test("S3: a header without scoped slots, put before a body that has one, proves nothing")

@@ -243,6 +243,35 @@ struct SalvageTests {
         #expect(try new.allItems().count == 1)
     }
 
+    @Test(
+        "loses nothing to damage in one keyring, because each has a spare (R-5.39)",
+        arguments: ["as written", "compacted", "rotated", "with other slots"])
+    func spareKeyring(of state: String) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        for group in ["", "new"] {
+            try vault.put(try .genericPassword(service: "s", account: "a", group: group), "in '\(group)'")
+        }
+        switch state {
+        case "compacted": try vault.compact()
+        case "rotated": try vault.rotate()
+        case "with other slots": try vault.addSlot(try Fast.rawKey(2), name: "second")
+        default: break
+        }
+        let (dump, bytes) = (try vault.dump(), try contents(path))
+        let keyrings = try frames(bytes).filter { $0.type == .keyring }
+        try #require(keyrings.count >= 2 && keyrings.count % 2 == 0)
+        for frame in keyrings {
+            var damaged = bytes
+            for place in frame.range { damaged[place] ^= 1 }
+            try write(damaged, path)
+            let (new, report) = try salvage(path, folder)
+            #expect(try new.dump() == dump)
+            #expect(report.lost.isEmpty && report.unnamed == 0)
+        }
+    }
+
     @Test("without the newest keyring names the items that it cannot open")
     func olderKeyring() throws {
         let folder = try Folder()
@@ -252,8 +281,9 @@ struct SalvageTests {
         let other = try ItemKey.genericPassword(service: "s", account: "b", group: "new")
         try vault.put(other, "b")
         var bytes = try contents(path)
-        let last = try #require(try frames(bytes).last { $0.type == .keyring })
-        bytes[last.range.lowerBound + 60] ^= 1
+        let keyrings = try frames(bytes).filter { $0.type == .keyring }
+        try #require(keyrings.count == 6, "the vault's own, and one for each new compartment, each with its spare")
+        for frame in keyrings.suffix(2) { bytes[frame.range.lowerBound + 60] ^= 1 }
         try write(bytes, path)
         let (new, report) = try salvage(path, folder)
         #expect(try new.text(try password("s", "a")) == "a")

@@ -161,8 +161,8 @@ extension Output {
         var out = vaultfmt_merge_note()
         out.kind = note.number
         switch note {
-        case .conflict(let key, _), .keptAgainstRemoval(let key), .withoutSecret(let key), .keptForSplitID(let key),
-            .earlierValuesDropped(let key), .takenInToSettle(let key),
+        case .conflict(let key, _), .settled(let key), .keptAgainstRemoval(let key), .withoutSecret(let key),
+            .keptForSplitID(let key), .earlierValuesDropped(let key), .takenInToSettle(let key),
             .removalNotCarriedOut(let key), .keptForDevice(let key):
             out.key = pointer(to: key, &arena)
         case .renamed(let key, let new), .sharedKey(let key, let new):
@@ -176,7 +176,8 @@ extension Output {
             fill(&out.slot, id.bytes.bytes)
             out.text = arena.append(name)
             out.is_ours = isOurs ? 1 : 0
-        case .slotLostGroups(let id, let name, let groups), .slotGainedGroups(let id, let name, let groups):
+        case .slotLostGroups(let id, let name, let groups), .slotGainedGroups(let id, let name, let groups),
+            .slotReadsMore(let id, let name, let groups):
             fill(&out.slot, id.bytes.bytes)
             out.text = arena.append(name)
             (out.groups, out.group_count) = texts(groups, &arena)
@@ -275,6 +276,8 @@ extension MergeReport.Note {
             case .damaged: VAULTFMT_NOTE_DAMAGED
             case .copyDamaged: VAULTFMT_NOTE_COPY_DAMAGED
             case .sharedKey: VAULTFMT_NOTE_SHARED_KEY
+            case .settled: VAULTFMT_NOTE_SETTLED
+            case .slotReadsMore: VAULTFMT_NOTE_SLOT_READS_MORE
             }
         return UInt32(number)
     }

@@ -48,7 +48,9 @@ package enum ItemStore {
             let wantsAll = request.returns.contains(.attributes)
             guard let opened = wantsAll ? try vault.whole(item.key) : try vault.get(item.key) else { return nil }
             // Otherwise, an item without a password would appear to have an empty one.
-            guard !opened.item.lacksSecret else { throw VaultError(.noSecret, "the item has no secret") }
+            guard !opened.item.lacksSecret else {
+                throw VaultError.noSecret(try vault.missingSecret(of: opened.item))
+            }
             return FoundItem(opened.item, in: vault, secret: opened.secret.withUnsafeBytes { Data($0) })
         }
     }

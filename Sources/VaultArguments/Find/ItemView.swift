@@ -35,7 +35,9 @@ package struct ItemView {
     private static let metadata = ["accessible", "synchronizable", "earlier values"]
 
     /// The attributes in the item's record, or those in the index if only another slot or device can open the record.
+    /// Those of an item without a secret are read one by one.
     private static func attributes(of item: Item, in vault: Vault) throws(VaultError) -> Attributes {
+        guard !item.lacksSecret else { return item.attributes }
         do throws(VaultError) { return try vault.open(item).item.attributes } catch {
             guard error.code == .notPermitted || error.code == .deviceBound || error.code == .locked else {
                 throw error
@@ -53,7 +55,7 @@ package struct ItemView {
         }
         for (index, text) in item.key.texts.enumerated() { try line("field\(index + 1)", text) }
         if !item.key.group.isEmpty { try line("group", item.key.group) }
-        try writeSecret("secret") { try vault.open(item).takeSecret() }
+        try writeSecret()
         for attribute in attributes.all { try write(attribute) }
         try line("accessible", item.accessibility.name)
         if let device = item.device { try line("device", device.description) }
@@ -67,6 +69,13 @@ package struct ItemView {
         if item.needsSettling { try line("conflicts", note: "to settle; see 'vaultfmt conflicts show'") }
         try line("id", item.id.description)
         try output.flush()
+    }
+
+    /// Writes the line for the item's secret.
+    private func writeSecret() throws {
+        guard item.lacksSecret else { return try writeSecret("secret") { try vault.open(item).takeSecret() } }
+        let reason = try vault.missingSecret(of: item)
+        try line("secret", note: reason == .unknown ? "none" : "none: \(reason.words)")
     }
 
     private func write(_ attribute: Attribute) throws {
@@ -114,24 +123,31 @@ package struct ItemView {
             return try line(name, note: "\(MemorySize.text(bytes: UInt64(value.count))), not text")
         }
         try begin(name)
-        try value.withUnsafeBytes { bytes in
-            for byte in bytes { try write(byte: byte) }
-        }
+        try value.withUnsafeBytes { bytes in try isForPeople ? writeAligned(bytes) : writeOnOneLine(bytes) }
         try output.write(byte: 0x0A)
     }
 
-    /// Writes a byte of a value. On a terminal, the value's lines are aligned; for programs, each value is on one line,
-    /// in the form of `Table.machineReadable`.
-    private func write(byte: UInt8) throws {
-        switch (byte, isForPeople) {
-        case (0x0A, true): try output.write("\n" + String(repeating: " ", count: width + 2))
-        case (0x09, false): try output.write("\\t")
-        case (0x0A, false): try output.write("\\n")
-        case (0x0D, false): try output.write("\\r")
-        case (0x5C, false): try output.write("\\\\")
-        case (0x0D, true): break
-        case (0..<0x20, false), (0x7F, false): try output.write(Table.machineReadable(control: byte))
-        default: try output.write(byte: byte)
+    /// Writes the lines of a value below each other, for a terminal.
+    private func writeAligned(_ bytes: UnsafeRawBufferPointer) throws {
+        for byte in bytes where byte != 0x0D {
+            if byte == 0x0A {
+                try output.write("\n" + String(repeating: " ", count: width + 2))
+            } else {
+                try output.write(byte: byte)
+            }
+        }
+    }
+
+    /// Writes a value of UTF-8 for programs, in the form of `Table.machineReadable`, without a copy of it.
+    private func writeOnOneLine(_ bytes: UnsafeRawBufferPointer) throws {
+        var parser = Unicode.UTF8.ForwardParser()
+        var iterator = bytes.makeIterator()
+        while case .valid(let encoded) = parser.parseScalar(from: &iterator) {
+            if let escape = Table.escape(Unicode.UTF8.decode(encoded)) {
+                try output.write(escape)
+            } else {
+                for byte in encoded { try output.write(byte: byte) }
+            }
         }
     }
 

@@ -340,14 +340,16 @@ package struct AccessOptions: ParsableArguments {
     /// - `name`: The copy's name in a notice; nil if the copy is the vault itself.
     /// - `isWatched`: Whether this machine checks the copy against the state that it remembers, and then remembers the
     ///   copy's state, as `open` does.
+    /// - `showsTail`: Whether a notice describes bytes after the newest state; false if one already has.
     /// - Returns: Nil if that key does not open the copy.
     package func openCopy(
-        _ path: String, of vault: Vault, writable: Bool = false, isWatched: Bool = false, called name: String? = nil
+        _ path: String, of vault: Vault, writable: Bool = false, isWatched: Bool = false, called name: String? = nil,
+        showsTail: Bool = true
     ) throws -> Vault? {
         let copy = try openCopy(path, of: vault, isWatched: isWatched) { machine throws(VaultError) in
             try options(machine, writable: writable, device: .ifThere)
         }
-        if let copy { TailNotice.show(copy, called: name) }
+        if showsTail, let copy { TailNotice.show(copy, called: name) }
         return copy
     }
 

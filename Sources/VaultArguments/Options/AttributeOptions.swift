@@ -18,7 +18,9 @@ package struct AttributeOptions: ParsableArguments {
     @Option("Any other attribute; may be repeated.", value: "name=value")
     var attribute: [String] = []
 
-    @Option("Attach a file of at most 16 MiB; may be repeated.", value: "file", isFile: true)
+    @Option(
+        "Attach a file of at most 16 MiB, or what a pipe contains up to its end; may be repeated.", value: "file",
+        isFile: true)
     var attach: [String] = []
 
     @Option("How often to change the secret, such as 90d, 26w, 6m or 1y; or never.", value: "time")
@@ -52,7 +54,8 @@ package struct AttributeOptions: ParsableArguments {
                 throw CommandFailure(
                     .usage,
                     "the attribute \(TerminalText.quoted(name)) would be stored in the index, and could be mistaken for the secret; "
-                        + "'vaultfmt set' changes the secret, and --secret-attribute stores another one")
+                        + "'vaultfmt set' changes the secret, and --secret-attribute stores another one under another name"
+                )
             }
             guard values[name] == nil else {
                 let several =
@@ -90,6 +93,19 @@ package struct AttributeOptions: ParsableArguments {
             values.set(file)
         }
         return values
+    }
+
+    /// Reports attributes that have the name of a secret, but are stored readably.
+    /// - `items`: The items before the change, in which a sealed attribute stays sealed; none for a new item.
+    package func noteReadable(in items: [Item]) throws {
+        for (name, _) in try named() where SecretName.isSecret(name) && !AttributeName.meaningful.contains(name) {
+            let isSealed = items.map { $0.attributes.attribute(name)?.flags.contains(.sealed) ?? false }
+            guard !Attribute.Flags.usual(for: name).contains(.sealed), isSealed.isEmpty || isSealed.contains(false)
+            else { continue }
+            Terminal.note(
+                "the attribute \(TerminalText.quoted(name)) is stored in the index and shown in lists; "
+                    + "--secret-attribute stores one that is sealed like a secret")
+        }
     }
 
     /// The names and values given by --attribute.

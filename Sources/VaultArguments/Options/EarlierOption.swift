@@ -25,8 +25,11 @@ package struct EarlierOption: ParsableArguments {
         let number = earlier ?? 1
         guard number <= all.count else {
             guard !all.isEmpty else {
-                throw CommandFailure(
-                    .noSuchItem, "\(ItemText.summary(item.key)) has no earlier values; there is nothing to go back to")
+                let advice =
+                    item.needsSettling
+                    ? "a merge has left values to settle: 'vaultfmt conflicts show'"
+                    : "there is nothing to go back to"
+                throw CommandFailure(.noSuchItem, "\(ItemText.summary(item.key)) has no earlier values; \(advice)")
             }
             throw CommandFailure(
                 .noSuchItem,

@@ -124,12 +124,16 @@ package struct OtherFactorOptions: ParsableArguments {
     @Option("The other copy's key file.", isFile: true)
     var otherKeyFile: String?
 
+    @Option("The other copy's raw key: a file of exactly 32 random bytes.", isFile: true)
+    var otherRawKeyFile: String?
+
     package init() {}
 
     /// The copies' factors; nil if none are given.
     package var sources: FactorSources? {
-        guard otherPassphraseFile != nil || otherKeyFile != nil else { return nil }
-        return FactorSources(passphraseFile: otherPassphraseFile, keyFile: otherKeyFile, twin: .kept)
+        let sources = FactorSources(
+            passphraseFile: otherPassphraseFile, keyFile: otherKeyFile, rawKeyFile: otherRawKeyFile, twin: .otherCopy)
+        return sources.isOptionGiven ? sources : nil
     }
 }
 

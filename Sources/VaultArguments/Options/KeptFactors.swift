@@ -20,16 +20,17 @@ package struct KeptFactors: ParsableArguments {
 
     /// Keeps every slot that the factors open. A file that opens no slot is an error, because the slot that it was
     /// meant for would otherwise be lost.
-    package func apply(to rotation: inout Rotation) throws {
+    /// - `limits`: The limits on key derivation for finding these slots.
+    package func apply(to rotation: inout Rotation, limits: ReaderLimits) throws {
         var useful: Set<String> = []
         for passphrase in keepPassphraseFile {
-            if try keep(&rotation, passphrase: passphrase) { useful.insert(passphrase) }
-            for keyFile in keepKeyFile where try keep(&rotation, passphrase: passphrase, keyFile: keyFile) {
+            if try keep(&rotation, limits, passphrase: passphrase) { useful.insert(passphrase) }
+            for keyFile in keepKeyFile where try keep(&rotation, limits, passphrase: passphrase, keyFile: keyFile) {
                 useful.formUnion([passphrase, keyFile])
             }
         }
-        for keyFile in keepKeyFile where try keep(&rotation, keyFile: keyFile) { useful.insert(keyFile) }
-        for rawKey in keepRawKeyFile where try keep(&rotation, rawKey: rawKey) { useful.insert(rawKey) }
+        for keyFile in keepKeyFile where try keep(&rotation, limits, keyFile: keyFile) { useful.insert(keyFile) }
+        for rawKey in keepRawKeyFile where try keep(&rotation, limits, rawKey: rawKey) { useful.insert(rawKey) }
         if let useless = (keepPassphraseFile + keepKeyFile + keepRawKeyFile).first(where: { !useful.contains($0) }) {
             throw CommandFailure(
                 .noAccess, "\(TerminalText.quoted(useless)) does not open any slot to keep; check it, or leave it out"
@@ -38,18 +39,19 @@ package struct KeptFactors: ParsableArguments {
     }
 
     private func keep(
-        _ rotation: inout Rotation, passphrase: String? = nil, keyFile: String? = nil, rawKey: String? = nil
+        _ rotation: inout Rotation, _ limits: ReaderLimits, passphrase: String? = nil, keyFile: String? = nil,
+        rawKey: String? = nil
     ) throws -> Bool {
         let sources = FactorSources(passphraseFile: passphrase, keyFile: keyFile, rawKeyFile: rawKey, twin: .kept)
-        return try rotation.keeps(whileOpening { try sources.read() })
+        return try rotation.keeps(whileOpening { try sources.read() }, limits: limits)
     }
 }
 
 extension Rotation {
     /// Keeps the slot that opens with all the given factors together, and returns whether there is such a slot.
-    package mutating func keeps(_ given: borrowing GivenFactors) throws -> Bool {
+    package mutating func keeps(_ given: borrowing GivenFactors, limits: ReaderLimits) throws -> Bool {
         do throws(VaultError) {
-            _ = try keep(try given.together())
+            _ = try keep(try given.together(), limits: limits)
             return true
         } catch {
             guard error.code == .noSlotOpens else { throw CommandFailure(error) }

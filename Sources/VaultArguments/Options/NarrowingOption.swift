@@ -1,44 +1,63 @@
 import ArgumentParser
 import VaultConsole
-import VaultExchange
+package import VaultExchange
 package import VaultFmt
 import VaultLocal
 
-/// How to treat old records that, after a change, are easier to open than their items.
+/// How to treat old records and values that, after a change, are easier to open than their items.
 package struct NarrowingOption: ParsableArguments {
     @Flag(
         help: """
             Do not compact when access to an item is narrowed; the item's old record stays in the file until \
             'vaultfmt compact' is run, and the command reports who can still read it. Access is narrowed if the item \
-            leaves a group that a scoped slot opens, or if its accessibility becomes stricter.
+            leaves a group that a scoped slot opens, if its accessibility becomes stricter, or if an attribute of it \
+            is sealed.
             """)
     var later = false
 
     package init() {}
 
-    /// Runs changes in one transaction, and reports the old records that remain readable.
+    /// Runs changes in one transaction, and reports the old records and values that remain readable.
     package func change(_ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void) throws {
-        let remnants = try Progress.during("writing") {
+        guard later else { return try Self.changeAtOnce(vault, body) }
+        for remnant in try Self.remnants(of: vault, .later, body) {
+            let item = ItemText.summary(remnant.key)
+            let old =
+                remnant.attribute.map { "the old value of \(TerminalText.quoted($0)) of \(item)" }
+                ?? "an old record of \(item)"
+            Terminal.warning("\(old) can still be read \(remnant.readers) until 'vaultfmt compact' is run")
+        }
+    }
+
+    /// Runs changes in one transaction, and reports if they rewrote the file. For commands without `--later`.
+    package static func changeAtOnce(_ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void) throws {
+        noteRewriting(RemnantCounts(try remnants(of: vault, .atOnce, body)))
+    }
+
+    /// Runs changes in one transaction, and returns what they leave behind.
+    private static func remnants(
+        of vault: Vault, _ narrowing: Narrowing, _ body: (Transaction) throws(VaultError) -> Void
+    ) throws -> [Remnant] {
+        try Progress.during("writing") {
             try vault.transaction { (transaction) throws(VaultError) in
-                transaction.narrowing = later ? .later : .atOnce
+                transaction.narrowing = narrowing
                 try body(transaction)
                 return transaction.remnants
             }
         }
-        guard later else {
-            return Self.noteRewriting(remnants.count)
-        }
-        for remnant in remnants {
-            Terminal.warning(
-                "an old record of \(ItemText.summary(remnant.key)) can still be read \(remnant.readers) until 'vaultfmt compact' is run"
-            )
-        }
     }
 
-    /// Reports that a change rewrote the file to remove old records, if there were any.
-    package static func noteRewriting(_ oldRecords: Int) {
-        guard oldRecords > 0 else { return }
-        let what = oldRecords == 1 ? "the item's old record from its" : "\(oldRecords) old records from their"
+    /// Reports that a change rewrote the file to remove old records and values, if there were any.
+    package static func noteRewriting(_ old: RemnantCounts) {
+        let what: String
+        switch (old.records, old.values) {
+        case (0, 0): return
+        case (1, 0): what = "the item's old record from its"
+        case (_, 0): what = "\(old.records) old records from their"
+        case (0, 1): what = "the old value\(old.attribute.map { " of \(TerminalText.quoted($0))" } ?? "") from its"
+        case (0, _): what = "\(old.values) old values from their"
+        case (let records, let values): what = "\(records + values) old records and values from their"
+        }
         Terminal.note(
             "the file was rewritten to protect \(what) previous readers; 'vaultfmt undo' cannot go back past this change"
         )
@@ -46,10 +65,11 @@ package struct NarrowingOption: ParsableArguments {
 }
 
 extension Remnant {
-    /// A description of the users who can still open the record but should not.
+    /// A description of the users who can still open the record or the value but should not.
     fileprivate var readers: String {
         var all: [String] = []
         if let group { all.append("with the slots of the group \(TerminalText.quoted(group))") }
+        if isOpenToOtherSlots { all.append("with scoped slots that do not open the item") }
         if isOpenWhenLocked { all.append("by programs that keep keys while the vault is locked") }
         if isForOtherDevices { all.append("on other devices") }
         return all.joined(separator: ", ")

@@ -20,7 +20,7 @@ package struct SecretAttributes: ParsableArguments {
     /// True if the user is prompted for the values.
     package var asks: Bool { isGiven && Terminal.inputIsTerminal }
 
-    /// Fails before any prompt if there would be no value to read, or if a name has another meaning.
+    /// Fails before any prompt if there would be no value to read, or if a name is that of the one-time codes.
     /// - `others`: The attributes that other options specify.
     /// - `oneTime`: The seed of one-time codes, which may also be read from standard input.
     package func check(_ others: Attributes, _ oneTime: OneTimeSource, _ access: AccessOptions) throws {
@@ -55,6 +55,20 @@ package struct SecretAttributes: ParsableArguments {
                 "standard input provides a single value; use one attribute at a time, or type the values on a terminal"
             )
         }
+    }
+
+    /// Refuses new attributes whose names could be mistaken for the secret. Imports keep such fields of other programs,
+    /// so those that the item already has can still be changed.
+    /// - `item`: The item before the change; nil for a new item.
+    package func checkNames(in item: Item?) throws {
+        let mistakable = secretAttribute.first { name in
+            ["secret", "password"].contains(name.lowercased()) && item?.attributes.attribute(name) == nil
+        }
+        guard let name = mistakable else { return }
+        throw CommandFailure(
+            .usage,
+            "the attribute \(TerminalText.quoted(name)) could be mistaken for the secret, which 'vaultfmt set' changes; choose another name"
+        )
     }
 
     /// Prompts for the values, or reads a single value. The line ending of a single line is not part of the value.

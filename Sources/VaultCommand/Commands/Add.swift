@@ -31,6 +31,9 @@ struct Add: ParsableCommand {
         let key = try name.key()
         try source.check(key)
         var values = try attributes.values()
+        try secrets.checkNames(in: nil)
+        try ItemField.requireAttributes(
+            values.names + secrets.secretAttribute, of: key.itemClass, nil, accessibility: attributes.accessibility)
         // The prompt or the pipe provides the seed or the attribute.
         let hasSecret = !(oneTime.isGiven || secrets.isGiven) || source.isStated
         if hasSecret { try source.check(vault.access) }
@@ -53,6 +56,7 @@ struct Add: ParsableCommand {
                 throw error.code == .duplicateItem ? Self.duplicate(key) : CommandFailure(error)
             }
         }
+        try attributes.noteReadable(in: [])
         if let made { Terminal.note(made) }
         if !hasSecret { Terminal.note("\(ItemText.summary(key)) has no secret yet; 'vaultfmt set' stores one") }
     }

@@ -57,8 +57,11 @@ struct Create: ParsableCommand {
     func run() throws {
         let path = try vault.path
         guard try !UserFiles.exists(path) else {
-            throw CommandFailure(
-                .outputExists, "\(TerminalText.path(path)) already exists; choose another name or move it away")
+            let state =
+                try UserFiles.isDanglingLink(path)
+                ? "is a symbolic link to a file that does not exist; create the vault there, or remove the link"
+                : "already exists; choose another name or move it away"
+            throw CommandFailure(.outputExists, "\(TerminalText.path(path)) \(state)")
         }
         let folder = UserFiles.parent(of: path)
         let machine = try ThisMachine.current()

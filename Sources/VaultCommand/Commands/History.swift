@@ -37,7 +37,9 @@ struct History: ParsableCommand {
         let item = try chosen.find(in: opened)
         let values = try EarlierValues.numbered(of: item, in: opened)
         try json ? writeJSON(values) : writeTable(values)
-        if values.isEmpty { Terminal.note("\(ItemText.summary(item.key)) has no earlier values") }
+        guard values.isEmpty else { return }
+        let others = item.needsSettling ? "; a merge has left values to settle: 'vaultfmt conflicts show'" : ""
+        Terminal.note("\(ItemText.summary(item.key)) has no earlier values\(others)")
     }
 
     private func writeTable(_ values: [(number: Int, value: EarlierValue)]) throws {

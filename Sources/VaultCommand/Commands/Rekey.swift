@@ -128,9 +128,12 @@ struct Rekey: ParsableCommand {
         }
         let kinds = try whileOpening { try new.combinations() }.first ?? []
         try rewrap(opened, current, new)
-        Terminal.note(
-            "changed the factors of \(TerminalText.path(opened.path)): \(SlotAdvice.words(kinds)); anyone with an older copy and its factors can also open later states, until 'vaultfmt rekey --rotate' is run"
-        )
+        // The rotation that follows says what remains of older copies.
+        let later =
+            rotate
+            ? ""
+            : "; anyone with an older copy and its factors can also open later states, until 'vaultfmt rekey --rotate' is run"
+        Terminal.note("changed the factors of \(TerminalText.path(opened.path)): \(SlotAdvice.words(kinds))\(later)")
         return new
     }
 
@@ -170,7 +173,7 @@ struct Rekey: ParsableCommand {
         let change = try Progress.during("rewrapping") {
             try opened.changeFactors(
                 of: current.id, to: factors, cost: figures,
-                allowWeak: cost.allowWeak || (figures == nil && current.isWeak))
+                allowWeak: cost.allowWeak || (figures == nil && current.isWeak), limits: vault.access.limits)
         }
         SlotText.report(change)
     }
@@ -179,14 +182,14 @@ struct Rekey: ParsableCommand {
         var rotation = try opened.rotation()
         let remaking = SlotRemaking(mayAsk: !vault.access.noInput)
         // A slot for recipients is recreated without an identity, so no second touch is needed.
-        let isKept = SlotRemaking.canRemake(current) ? true : try rotation.keeps(given)
+        let isKept = SlotRemaking.canRemake(current) ? true : try rotation.keeps(given, limits: vault.access.limits)
         guard isKept else {
             throw CommandFailure(
                 .busy, "another program has just changed the slots of the vault; run the command again")
         }
-        try kept.apply(to: &rotation)
+        try kept.apply(to: &rotation, limits: vault.access.limits)
         let remade = try remaking.apply(to: &rotation)
-        if !yes && !vault.access.noInput && Prompt.isPossible { try Self.askForPassphrases(&rotation) }
+        if !yes && !vault.access.noInput && Prompt.isPossible { try askForPassphrases(&rotation) }
         let dropped = rotation.dropped
         for slot in dropped { Terminal.note("the rotation drops slot \(SlotText.short(slot))") }
         guard try mayGoOn(dropping: dropped.count, remaking: remade) else {
@@ -199,7 +202,7 @@ struct Rekey: ParsableCommand {
             Terminal.note("kept unchanged, because it is bound to another device: \(ItemText.summary(key))")
         }
         Terminal.note(
-            "rotated \(TerminalText.path(opened.path)); older copies still open, but their keys cannot open anything written later"
+            "rotated \(TerminalText.path(opened.path)); older copies still open with the factors of that time, and contain the secrets of that time; a key copied from one does not open this file"
         )
     }
 
@@ -217,14 +220,16 @@ struct Rekey: ParsableCommand {
     }
 
     /// Asks for the passphrase of each slot that needs only a passphrase and would otherwise be dropped.
-    private static func askForPassphrases(_ rotation: inout Rotation) throws {
+    private func askForPassphrases(_ rotation: inout Rotation) throws {
         for slot in rotation.dropped where slot.factors == .passphrase {
             while rotation.dropped.contains(where: { $0.id == slot.id }) {
                 let typed = try Prompt.secret(
                     "Passphrase for slot \(SlotText.short(slot)) (press Return to drop it)",
                     instead: "use --keep-passphrase-file")
                 if typed.count == 0 { break }
-                if try !rotation.keeps(GivenFactors(passphrase: typed, keyFile: nil, rawKey: nil)) {
+                if try !rotation.keeps(
+                    GivenFactors(passphrase: typed, keyFile: nil, rawKey: nil), limits: vault.access.limits)
+                {
                     Terminal.note("that passphrase does not open any slot; try again")
                 }
             }

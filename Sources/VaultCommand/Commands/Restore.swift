@@ -79,7 +79,7 @@ struct Restore: ParsableCommand {
         let conflicts = try ConflictsBefore(of: [item], in: opened)
         try Progress.during("writing") { try opened.restore(value, of: item.key) }
         Terminal.note(
-            "restored \(value.words) of \(ItemText.summary(item.key)); \(try kept(item, before, in: opened))")
+            "restored \(value.words) of \(ItemText.summary(item.key)); \(try kept(value, item, before, in: opened))")
         try conflicts.report(in: opened)
     }
 
@@ -153,8 +153,13 @@ struct Restore: ParsableCommand {
         if removed.count > 20 { Terminal.note("… and \(removed.count - 20) more") }
     }
 
-    /// Describes what happened to the replaced value.
-    private func kept(_ item: Item, _ before: Set<EarlierValue.Identity>, in vault: Vault) throws -> String {
+    /// Describes what happened to the value that a restored one replaced; `item` and its earlier values, `before`, are
+    /// those from before the change.
+    private func kept(
+        _ restored: EarlierValue, _ item: Item, _ before: Set<EarlierValue.Identity>, in vault: Vault
+    ) throws -> String {
+        let hadValue = restored.attribute.map { item.attributes.attribute($0) != nil } ?? !item.lacksSecret
+        guard hadValue else { return "the item showed none before" }
         guard vault.keptVersions > 0 else {
             return "the vault keeps no earlier values, so the previous value is lost"
         }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import VaultArguments
 import VaultConsole
-import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -14,9 +13,10 @@ struct Salvage: ParsableCommand {
             The damaged file is never written to. Anything that cannot be recovered is reported on standard error, and \
             the exit code is then 3. Records listed in an owner's commit take precedence. Records that no such commit \
             lists, and that the holder of a scoped slot could have forged, are reported as not proven and left out, \
-            unless --include-unproven is given. Items of a change whose commit is damaged or cut off are recovered and \
-            listed. The new vault has a single slot, which opens with the same factors unless --new-… options set new \
-            ones; if an identity opens the damaged vault, these options are required.
+            unless --include-unproven is given; if no commit is left, that applies to all of them. Items of \
+            a change whose commit is damaged or cut off are recovered and listed. The new vault has a single slot, \
+            which opens with the same factors unless --new-… options set new ones; if an identity opens the damaged \
+            vault, these options are required.
 
             Examples:
               vaultfmt salvage broken.vault --output recovered.vault
@@ -32,7 +32,7 @@ struct Salvage: ParsableCommand {
     var output: String
 
     @Flag(
-        help: "Include items that a scoped slot's holder could have forged; check each one reported before trusting it."
+        help: "Include items that are not proven to come from an owner; check each one reported before trusting it."
     )
     var includeUnproven = false
 
@@ -55,56 +55,41 @@ struct Salvage: ParsableCommand {
                 "New passphrase for \(TerminalText.escaped(output))", mayAsk: !access.noInput)
             return try salvage(file, given, to: new)
         }
-        tell(report)
+        try conclude(report, file)
+    }
+
+    private func conclude(_ report: SalvageReport, _ file: String) throws {
+        let text = SalvageText(report, includesUnproven: includeUnproven)
+        tell(report, text)
         let values = report.recoveredEarlierValues
         let items = "\(report.recovered) \(report.recovered == 1 ? "item" : "items")"
         let earlier = values == 0 ? "" : " and \(values) earlier \(values == 1 ? "value" : "values")"
-        let lesser = [
-            (report.partial.count, "in part"), (report.older.count, "with an older secret"),
-            (report.withoutIndex.count, "without attributes"),
-        ].filter { $0.0 > 0 }.map { "\($0) \($1)" }
-        let apart = lesser.isEmpty ? "" : " (\(lesser.joined(separator: ", ")))"
-        Terminal.note("recovered \(items)\(apart)\(earlier) into \(TerminalText.path(output)), \(Self.lost(report))")
-        let isNothingLeft = report.recovered == 0 && report.unproven.isEmpty
+        Terminal.note("recovered \(items)\(text.lesser)\(earlier) into \(TerminalText.path(output)), \(text.losses)")
+        if let advice = text.adviceOnLeftOut { Terminal.note(advice) }
+        let isNothingLeft = report.recovered == 0 && text.leftOut == 0
         if isNothingLeft, !report.lost.isEmpty || report.unnamed > 0 || report.generation == nil {
             throw CommandFailure(
                 .damaged, "nothing in \(TerminalText.path(file)) could be recovered; try another copy")
         }
         guard !report.isComplete else { return }
+        if report.recovered == 0, text.leftOut > 0 {
+            throw CommandFailure(
+                .incomplete,
+                "\(TerminalText.path(output)) was created without items, because nothing that was found is proven (see above); look for an intact copy, or use --include-unproven"
+            )
+        }
         throw CommandFailure(
             .incomplete,
             "\(TerminalText.path(output)) was created, but something is missing or not proven (see above); look for an intact copy"
         )
     }
 
-    /// Returns text such as "lost 2" or, if the number is not known, the reason.
-    private static func lost(_ report: SalvageReport) -> String {
-        let known = UInt64(report.lost.count) + report.unnamed
-        let obstacles = report.countingObstacles
-        guard !obstacles.isEmpty else { return "lost \(known)" }
-        let number = known == 0 ? "lost: unknown number" : "lost: at least \(known), but an unknown number"
-        return "\(number), because \(obstacles.joined(separator: ", and "))"
-    }
-
     /// Reports the contents that the new vault lacks, and the contents that are not proven.
-    private func tell(_ report: SalvageReport) {
+    private func tell(_ report: SalvageReport, _ text: SalvageText) {
         for note in report.notes { Terminal.note(note) }
-        for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }
-        for key in report.uncommitted {
-            Terminal.warning(
-                "recovered from a change whose commit is damaged or missing, not proven: \(ItemText.summary(key))")
+        for line in text.lines {
+            if line.isNote { Terminal.note(line.text) } else { Terminal.warning(line.text) }
         }
-        for key in report.removedLater {
-            Terminal.warning(
-                "recovered, although it was removed by a change whose commit is damaged or missing: \(ItemText.summary(key))"
-            )
-        }
-        for key in report.older { Terminal.warning("recovered with an older secret: \(ItemText.summary(key))") }
-        let fate = includeUnproven ? "included" : "left out"
-        for key in report.unproven {
-            Terminal.warning("not proven to come from an owner, \(fate): \(ItemText.summary(key))")
-        }
-        for key in report.partial { Terminal.warning("recovered in part: \(ItemText.summary(key))") }
         tellLosses(report)
     }
 
@@ -115,7 +100,6 @@ struct Salvage: ParsableCommand {
         for slot in report.unknownSlots {
             Terminal.warning("not in the new vault: slot \(SlotText.short(slot)), which this version cannot create")
         }
-        for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
         if report.unnamed > 0 {
             Terminal.warning(
                 "lost: \(report.unnamed) more \(report.unnamed == 1 ? "item, whose name" : "items, whose names") could not be recovered either"

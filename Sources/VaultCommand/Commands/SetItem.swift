@@ -53,6 +53,9 @@ struct SetItem: ParsableCommand {
         let found = try name.findOnly(in: opened)
         let (key, isNew) = (found?.key ?? named, found == nil)
         if isNew { try ItemFields.requirePort(key[.port]?.number) }
+        try secrets.checkNames(in: found)
+        try ItemField.requireAttributes(
+            values.names + secrets.secretAttribute, of: key.itemClass, found, accessibility: attributes.accessibility)
         let subject = ItemText.summary(key) + (isNew ? "" : ", replacing its current one")
         let secret = SharedSecret(try hasSecret ? source.read(for: subject) : Secret(count: 0))
         let made = try hasSecret ? source.describe(secret.secret, in: &values, of: key, found) : nil
@@ -87,7 +90,11 @@ struct SetItem: ParsableCommand {
             )
         }
         report(key, isNew: !isThere, isOther: key != named, hasSecret: hasSecret)
+        try attributes.noteReadable(in: found.map { [$0] } ?? [])
         try conflicts.report(in: opened)
+        for name in secrets.secretAttribute {
+            try Update.reportKept(sealed: name, of: found.map { [$0] } ?? [], in: opened)
+        }
         if let made { Terminal.note(made) }
         if let found, hasSecret { reportExpiry(of: found, changes) }
     }

@@ -12,8 +12,9 @@ struct Show: ParsableCommand {
         abstract: "Show everything about an item except its secrets.",
         discussion: """
             On a terminal, part of a name or label is enough: a single match is shown; if there are several, you can \
-            choose one. If the output is not a terminal, it has one line per field: the name, a tab and the value. \
-            --reveal also shows secrets and sealed attributes.
+            choose one. If the output is not a terminal, it has one line per field: the name, a tab and the value, in \
+            which backslashes, line ends, other control characters and marks that reverse text are escaped. --reveal \
+            also shows secrets and sealed attributes; 'vaultfmt get' writes one exactly as it is stored.
 
             Examples:
               vaultfmt show github.com alice
@@ -23,7 +24,7 @@ struct Show: ParsableCommand {
 
     @OptionGroup var chosen: ItemChoice
 
-    @Flag(help: "Show secrets too.")
+    @Flag(help: "Show secrets too; use 'vaultfmt get' for the exact bytes of one.")
     var reveal = false
 
     @Option("Show only this field or attribute.")
@@ -73,9 +74,10 @@ struct Show: ParsableCommand {
             if item.needsSettling { try writer.member("hasConflicts", true) }
             guard reveal else {
                 try writer.name("hidden")
-                return try writer.array { writer in for name in ["secret"] + hidden { try writer.value(name) } }
+                let names = (item.lacksSecret ? [] : ["secret"]) + hidden
+                return try writer.array { writer in for name in names { try writer.value(name) } }
             }
-            try writer.member("secret", opened.open(item).secret)
+            if !item.lacksSecret { try writer.member("secret", opened.open(item).secret) }
         }
         try writer.finish()
     }

@@ -119,7 +119,7 @@ struct UndoOptions: ParsableArguments {
         let (way, back) = done == "undone" ? ("redo", "redoes") : ("undo", "undoes")
         guard try canBeReverted(vault, machine, done) else {
             return Terminal.note(
-                "\(done); the file was rewritten because others could have read an old record of a moved item: 'vaultfmt \(way)' cannot reverse this, and removed items cannot be restored"
+                "\(done); the file was rewritten because it contained an old record or value that others could read but no longer should: 'vaultfmt \(way)' cannot reverse this, and removed items cannot be restored"
             )
         }
         Terminal.note("\(done); 'vaultfmt \(way)' \(back) the change")

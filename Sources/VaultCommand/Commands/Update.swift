@@ -14,7 +14,8 @@ struct Update: ParsableCommand {
         discussion: """
             Attributes that are not given do not change. Only --otp and --secret-attribute read standard input. --folder, --tag, --all \
             and several names select the items; --add-tag and --remove-tag change their tags. A stricter --accessible \
-            rewrites the file, because an old record would otherwise be easier to open than the item.
+            rewrites the file, because an old record would otherwise be easier to open than the item. So does \
+            --secret-attribute with an attribute that was not secret, because every slot could read its old value.
 
             Examples:
               vaultfmt update github.com alice --label 'GitHub, private'
@@ -62,6 +63,12 @@ struct Update: ParsableCommand {
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let criteria = try ItemCriteria(id: chosen.id, chosen.place)
         let items = try found(in: opened, criteria)
+        for item in items {
+            try secrets.checkNames(in: item)
+            try ItemField.requireAttributes(
+                values.names + secrets.secretAttribute, of: item.key.itemClass, item,
+                accessibility: attributes.accessibility)
+        }
         if oneTime.isGiven || secrets.isGiven {
             guard items.count == 1, let item = items.first else {
                 throw CommandFailure(
@@ -92,6 +99,7 @@ struct Update: ParsableCommand {
                 try transaction.update(item.key, attributes: changes, accessibility: attributes.accessibility)
             }
         }
+        try attributes.noteReadable(in: items)
         if items.count > 1 { Terminal.note("changed \(items.count) items") }
         try conflicts.report(in: opened)
         for name in removal.removeAttribute where !items.contains(where: { $0.attributes.attribute(name) != nil }) {
@@ -106,7 +114,8 @@ struct Update: ParsableCommand {
             Terminal.note("\(items.count == 1 ? "the item has no" : "no item has the") tag \(TerminalText.quoted(tag))")
         }
         for (name, value) in try attributes.named() { reportReplaced(name, value, in: items) }
-        for name in changes.remove { try reportKept(name, of: items, in: opened) }
+        for name in changes.remove { try Self.reportKept(name, of: items, in: opened) }
+        for name in secrets.secretAttribute { try Self.reportKept(sealed: name, of: items, in: opened) }
     }
 
     /// Finds the items. An extra word may be the seed of one-time codes, so the message does not repeat that word.
@@ -124,7 +133,7 @@ struct Update: ParsableCommand {
     }
 
     /// Reports where a removed attribute can still be found, because the user may be about to share the vault.
-    private func reportKept(_ name: String, of items: [Item], in vault: Vault) throws {
+    private static func reportKept(_ name: String, of items: [Item], in vault: Vault) throws {
         var kept: [(key: ItemKey, count: Int)] = []
         for before in items where before.attributes.attribute(name) != nil {
             guard let item = try vault.item(before.key), try EarlierValues.count(of: item, in: vault) != nil else {
@@ -143,6 +152,12 @@ struct Update: ParsableCommand {
             "\(values) of \(whose) still \(isOne ? "contains" : "contain") \(TerminalText.quoted(name)), even after 'vaultfmt compact'; "
                 + "'vaultfmt forget' drops earlier values, and 'vaultfmt copy' copies items to another vault without them"
         )
+    }
+
+    /// Reports where the value of an attribute that was sealed is still kept unsealed, which `history` shows to owners.
+    static func reportKept(sealed name: String, of items: [Item], in vault: Vault) throws {
+        let readable = items.filter { $0.attributes.attribute(name)?.flags.contains(.sealed) == false }
+        try reportKept(name, of: readable, in: vault)
     }
 
     /// Reports a value that was replaced, because a user who meant to add a second value would otherwise not notice.

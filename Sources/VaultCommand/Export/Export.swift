@@ -26,10 +26,11 @@ struct Export: ParsableCommand {
             altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass 2, KeePassXC \
             and compatible programs: it is encrypted with its own passphrase or key file and includes attachments, \
             one-time passwords and history; importing it with 'vaultfmt import' also recreates an equivalent vault. \
-            Device-only items, and items of classes unknown to this version, are left out and reported (exit 3). PEM \
-            is for certificates, keys and identities: their labels are not included, and items of other classes are \
-            counted and left out (also exit 3). HTML is a page that opens a vault offline in a browser: with \
-            --with-vault, it contains the whole vault, still encrypted, and writing it requires no factor.
+            Device-only items, items that show no secret, and items of classes unknown to this version are reported \
+            and not exported (exit 3). PEM is for certificates, keys and identities: their labels are not included, \
+            and items of other classes are counted and not exported (also exit 3). HTML is a page that opens a vault \
+            offline in a browser: with --with-vault, it contains the whole vault, still encrypted, and writing it \
+            requires no factor.
 
             Examples:
               vaultfmt export --output backup.json
@@ -89,7 +90,7 @@ struct Export: ParsableCommand {
         let target = format == .kdbx ? try kdbxTarget() : nil
         ControllingTerminal.endSeries()
         if target == nil { Terminal.warning("an export is plaintext: anyone who can read it can read the secrets") }
-        let leftOut: Int
+        let leftOut: LeftOut
         var values = 0
         if let output {
             let file = try ExportFile(output)
@@ -98,17 +99,30 @@ struct Export: ParsableCommand {
         } else {
             leftOut = try write(opened, target, to: .standard(), &values) {}
         }
-        guard values == 0 else {
-            throw CommandFailure(
-                .incomplete,
-                "exported, but \(leftOut == 0 ? "earlier values" : "items and earlier values") are missing (see above); "
-                    + "no export made on this machine can contain them")
-        }
-        guard leftOut > 0 else { return }
-        throw CommandFailure(
-            .incomplete,
-            "exported, but \(leftOut == 1 ? "1 item is" : "\(leftOut) items are") missing (see above); "
-                + (format == .pem ? "this format cannot contain them" : "no export can contain them"))
+        try conclude(leftOut, values: values, format)
+    }
+
+    /// The items that an export does not contain, each of which it has named.
+    private struct LeftOut {
+        /// Items that no export, or none in this format, can contain.
+        var unfit = 0
+        /// Items that show no secret, although the vault contains one that they can show.
+        var unsettled = 0
+    }
+
+    /// Throws an error if anything is missing.
+    private func conclude(_ leftOut: LeftOut, values: Int, _ format: ExportFormat) throws {
+        let count = leftOut.unfit + leftOut.unsettled
+        guard count + values > 0 else { return }
+        let items = count == 1 ? "1 item is" : "\(count) items are"
+        let what = values == 0 ? items : count == 0 ? "earlier values are" : "items and earlier values are"
+        let advice =
+            leftOut.unsettled > 0
+            ? "export again when the items with a secret to settle or restore show it"
+            : values > 0
+                ? "no export made on this machine can contain them"
+                : format == .pem ? "this format cannot contain them" : "no export can contain them"
+        throw CommandFailure(.incomplete, "exported, but \(what) missing (see above); \(advice)")
     }
 
     /// Writes a page that opens vaults, without opening a vault.
@@ -182,7 +196,7 @@ struct Export: ParsableCommand {
     private func write(
         _ vault: Vault, _ target: KDBXTarget, to output: Output, _ values: inout Int, _ progress: Progress?,
         pause: () throws -> Void
-    ) throws -> Int {
+    ) throws -> LeftOut {
         var kdbx = try KDBXExport(output, of: vault, key: target.key, cost: target.cost, warn: Terminal.warning)
         let leftOut = try forEach(vault, progress, pause) { item in try kdbx.prepare(item) }
         values = kdbx.leftOut.count
@@ -196,10 +210,10 @@ struct Export: ParsableCommand {
 
     private func write(
         _ vault: Vault, _ target: KDBXTarget?, to output: Output, _ values: inout Int, pause: () throws -> Void
-    ) throws -> Int {
+    ) throws -> LeftOut {
         let progress = file == nil && Terminal.outputIsTerminal ? nil : Progress("exporting", of: "items")
         defer { progress?.finish() }
-        let leftOut: Int
+        var leftOut = LeftOut()
         switch format ?? .json {
         case .json:
             var json = JSONExport(output, of: vault, warn: Terminal.warning)
@@ -208,22 +222,22 @@ struct Export: ParsableCommand {
             values = json.leftOut.count
             try json.end()
         case .kdbx:
-            guard let target else { return 0 }
+            guard let target else { return leftOut }
             return try write(vault, target, to: output, &values, progress, pause: pause)
         // A page is written before a vault is opened.
-        case .html: return 0
+        case .html: return leftOut
         case .pem:
             var pem = PEMExport(output)
-            let unfit = try forEach(vault, progress, pause) { item in try pem.write(item) }
+            leftOut = try forEach(vault, progress, pause) { item in try pem.write(item) }
             let others = pem.withoutForm
             if others > 0 {
                 let what =
                     others == 1
                     ? "1 item that is not a certificate, key or identity"
                     : "\(others) items that are not certificates, keys or identities"
-                Terminal.warning("left out: \(what); --class selects the exported items")
+                Terminal.warning("not exported as PEM: \(what); --class selects the exported items")
             }
-            leftOut = unfit + others
+            leftOut.unfit += others
         case .csv:
             var csv = CSVExport(output, of: vault)
             try csv.begin()
@@ -234,13 +248,12 @@ struct Export: ParsableCommand {
         return leftOut
     }
 
-    /// Opens the matching items one at a time, and reports items that no export can contain. Returns the number of
-    /// omitted items.
+    /// Opens the matching items one at a time, and names those that the export cannot contain.
     private func forEach(
         _ vault: Vault, _ progress: Progress?, _ pause: () throws -> Void,
         _ body: (borrowing OpenedItem) throws -> Void
-    ) throws -> Int {
-        var (leftOut, seen) = (0, 0)
+    ) throws -> LeftOut {
+        var (leftOut, seen) = (LeftOut(), 0)
         var query = fields.query
         query.label = filters.label
         query.accessibility = filters.accessible?.value
@@ -250,21 +263,35 @@ struct Export: ParsableCommand {
             try pause()
             seen += 1
             progress?.count(seen)
-            let isOfThisDevice = item.accessibility.isThisDeviceOnly
-            guard !isOfThisDevice, item.key.itemClass.isDefined, !item.lacksSecret else {
-                leftOut += 1
-                let reason =
-                    isOfThisDevice
-                    ? "it is device-only"
-                    : item.lacksSecret ? "it has no secret" : "its class is unknown to this version"
-                return Terminal.warning(
-                    "left out because \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
-            }
+            guard try isContained(item, vault, &leftOut) else { return }
             try body(try vault.open(item))
         }
         guard seen > 0 || !isFiltered else {
             throw CommandFailure(.noSuchItem, "no item matches, so nothing was exported")
         }
         return leftOut
+    }
+
+    /// Returns whether an export can contain an item. If it cannot, the item is named and counted.
+    private func isContained(_ item: Item, _ vault: Vault, _ leftOut: inout LeftOut) throws -> Bool {
+        let reason: String
+        var advice = ""
+        var isUnsettled = false
+        if item.accessibility.isThisDeviceOnly {
+            reason = "it is device-only"
+        } else if item.lacksSecret {
+            let missing = try vault.missingSecret(of: item)
+            reason = missing.words
+            isUnsettled = missing.isRecoverable
+            if isUnsettled { advice = "; \(missing.advice)" }
+        } else if !item.key.itemClass.isDefined {
+            reason = "its class is unknown to this version"
+        } else {
+            return true
+        }
+        if isUnsettled { leftOut.unsettled += 1 } else { leftOut.unfit += 1 }
+        Terminal.warning(
+            "not exported because \(reason): \(ItemText.summary(item.key, label: item.attributes.label))\(advice)")
+        return false
     }
 }

@@ -59,6 +59,10 @@ struct Check: ParsableCommand {
                 ? "can be opened only on another device" : "is in a group that this slot does not open"
             Terminal.warning("not checked, because its secret \(reason): \(ItemText.summary(key))")
         }
+        for item in report.unsettled {
+            Terminal.warning(
+                "not checked, because \(item.reason.words): \(ItemText.summary(item.key)); \(item.reason.advice)")
+        }
         guard report.findings.isEmpty else {
             if Terminal.errorIsTerminal {
                 Terminal.note("'vaultfmt update SERVICE ACCOUNT --attribute check=off' exempts an item")
@@ -75,6 +79,11 @@ struct Check: ParsableCommand {
                 isOfGroups ? .noAccess : .unavailable,
                 "\(MergeText.count(report.refused.count)) could not be checked; check them \(advice)")
         }
+        guard report.unsettled.isEmpty else {
+            throw CommandFailure(
+                .incomplete,
+                "\(MergeText.count(report.unsettled.count)) could not be checked, for lack of a secret; see above")
+        }
     }
 
     private struct Report {
@@ -82,6 +91,8 @@ struct Check: ParsableCommand {
         var items = 0
         var exempt: [ItemKey] = []
         var refused: [ItemKey] = []
+        /// Items whose secrets are not shown, but can be.
+        var unsettled: [(key: ItemKey, reason: VaultError.MissingSecret)] = []
         var isExact = true
     }
 
@@ -109,6 +120,10 @@ struct Check: ParsableCommand {
         if let failure { throw failure }
         secrets.finish()
         (report.refused, report.isExact) = (secrets.refused, secrets.isExact)
+        for item in secrets.withoutSecret {
+            let reason = try opened.missingSecret(of: item)
+            if reason.isRecoverable { report.unsettled.append((item.key, reason)) }
+        }
         report.findings += try ages.findings(in: opened)
         report.findings = try secrets.findings + repeated.findings + report.findings + surroundings(opened)
         return report
@@ -150,7 +165,8 @@ struct Check: ParsableCommand {
         try writer.object { writer in
             try writer.array("findings") { writer in for finding in report.findings { try writer.object(finding) } }
             try writer.member("checked", report.items)
-            for (name, keys) in [("exempt", report.exempt), ("notChecked", report.refused)] {
+            let notChecked = report.refused + report.unsettled.map { $0.key }
+            for (name, keys) in [("exempt", report.exempt), ("notChecked", notChecked)] {
                 try writer.array(name) { writer in for key in keys { try writer.object(naming: key) } }
             }
             try writer.member("estimates", report.isExact ? "zxcvbn" : "rough")

@@ -17,6 +17,8 @@ final class SecretChecks {
     private(set) var findings: [Finding] = []
     /// Items whose secrets belong to another device, or that this slot cannot open.
     private(set) var refused: [ItemKey] = []
+    /// Items that show no secret.
+    private(set) var withoutSecret: [Item] = []
 
     /// - Parameters:
     ///   - breaches: A list of leaked passwords.
@@ -34,6 +36,7 @@ final class SecretChecks {
     /// Checks one item.
     func look(at item: Item, _ secret: ScannedSecret) throws {
         switch secret {
+        case .refused where item.lacksSecret: withoutSecret.append(item)
         case .refused: refused.append(item.key)
         case .opened(let bytes):
             if item.key.itemClass == .certificate {

@@ -110,7 +110,7 @@ struct CopyItems: ParsableCommand {
         try session.run(&source, into: target, counted: { progress.count($0) }, accept: report.accept)
         progress.finish()
         report.write(session, verb: "copied")
-        NarrowingOption.noteRewriting(session.oldRecords)
+        NarrowingOption.noteRewriting(session.remnants)
         try conflicts?.report(in: target)
         try report.refuseLosses(in: session, verb: "copied")
     }

@@ -108,7 +108,7 @@ struct Import: ParsableCommand {
         try session.run(&opened, into: vault, counted: { progress?.count($0) }, accept: report.accept)
         progress?.finish()
         report.write(session, verb: "imported")
-        NarrowingOption.noteRewriting(session.oldRecords)
+        NarrowingOption.noteRewriting(session.remnants)
         try conflicts?.report(in: vault)
         if format.isPlaintext, source != "-", Terminal.errorIsTerminal {
             Terminal.note("\(TerminalText.quoted(source)) still contains these secrets in plaintext; delete it soon")

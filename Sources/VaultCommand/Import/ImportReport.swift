@@ -65,6 +65,9 @@ struct ImportReport {
     /// Reports the items lost, skipped or replaced, and the number of items imported. `verb`: "imported" or "would import".
     func write(_ session: borrowing ImportSession, verb: String) {
         for omission in session.omissions { Terminal.warning("not \(participle): \(Self.text(omission))") }
+        for line in session.tally.withoutCodes { Terminal.warning(line) }
+        let unnamed = session.tally.withoutCodesCount - session.tally.withoutCodes.count
+        if unnamed > 0 { Terminal.warning("\(unnamed) more one-time seeds give no codes") }
         write(session.tally, verb, omitted: session.omitted)
     }
 
@@ -78,6 +81,9 @@ struct ImportReport {
             try writer.member("omitted", omitted)
             try writer.array("notImported") { writer in
                 for omission in omissions { try writer.value(text(omission)) }
+            }
+            try writer.array("withoutCodes") { writer in
+                for line in tally.withoutCodes { try writer.value(line) }
             }
         }
         try writer.finish()
@@ -125,12 +131,14 @@ struct ImportReport {
         if tally.earlierValues > 0 {
             text += ", with \(tally.earlierValues) earlier \(tally.earlierValues == 1 ? "value" : "values")"
         }
+        let withoutCodes = tally.withoutCodesCount
+        if withoutCodes > 0 { text += ", \(withoutCodes) of them with a one-time seed that gives no codes" }
         if skipped > 0 { text += "; skipped \(skipped) that already existed" }
         if copies > 0 { text += "; skipped \(copies) exact \(copies == 1 ? "copy" : "copies")" }
         if tally.count(.unchanged) > 0 { text += "; \(tally.count(.unchanged)) unchanged" }
         if tally.count(.keep) > 0 { text += "; kept the vault's version of \(Self.items(tally.count(.keep)))" }
         if tally.duplicates > 0 { text += "; \(tally.duplicates) already exist" }
-        if omitted > 0 { text += "; left out \(omitted)" }
+        if omitted > 0 { text += "; \(omitted) not \(participle), for the reasons above" }
         let entries = tally.seen + omitted
         if entries != imported { text += "; \(entries) \(entries == 1 ? "entry" : "entries") in the source" }
         Terminal.note(text)

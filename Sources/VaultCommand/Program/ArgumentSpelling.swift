@@ -62,16 +62,22 @@ enum ArgumentSpelling {
                 : "a number after --generate may be a length or a name; write --generate=LENGTH, or put the name first")
     }
 
-    /// Returns whether the next word is the option's value: true for all options except those with `=` and the flags of
-    /// these commands.
-    private static func takesValue(_ word: String) -> Bool {
-        guard word.hasPrefix("-"), !word.contains("=") else { return false }
-        return ![
-            "--exact", "--multiline", "--no-lowercase", "--no-uppercase", "--no-digits", "--no-symbols",
-            "--no-ambiguous", "--otp", "--fresh", "--address", "--no-input", "--json", "--force", "--allow-empty",
-            "--synchronizable", "--no-synchronizable", "--later", "--pem", "--openssh", "--pq", "--generate-identity",
-            "--yes", "--help", "-h",
-        ].contains(
-            word)
+    /// The flags of all commands, without `--version`, which is an option of some. They are listed because describing a
+    /// command takes longer than parsing its arguments; a test compares them with the descriptions.
+    static let flags: Set<String> = [
+        "--accept", "--accept-dropped", "--accept-old-keys", "--address", "--all", "--allow-empty", "--allow-weak-kdf",
+        "--aws", "--confirm", "--conflicts", "--create-group", "--daemon", "--dry-run", "--exact", "--force", "--fresh",
+        "--generate-identity", "--git", "--group-from-folder", "--help", "--history", "--include-unproven", "--json",
+        "--keys", "--later", "--list-locked", "--lock-with-session", "--mask", "--mix-recipients", "--multiline",
+        "--no-ambiguous", "--no-digits", "--no-input", "--no-lowercase", "--no-recovery", "--no-symbols",
+        "--no-synchronizable", "--no-uppercase", "--notes", "--on-demand", "--on-terminal", "--open-typed", "--openssh",
+        "--otp", "--pem", "--pq", "--recycle-bin", "--remove-key-file", "--remove-passphrase", "--replace", "--reveal",
+        "--reverse", "--rotate", "--second-factor", "--synchronizable", "--verbose", "--when-unlocked", "--wide",
+        "--with-vault", "--yes", "-h", "-y",
+    ]
+
+    /// Returns whether the next word is the option's value: true for all options except flags and those with `=`.
+    static func takesValue(_ word: String) -> Bool {
+        word.hasPrefix("-") && !word.contains("=") && !flags.contains(word)
     }
 }

@@ -202,6 +202,9 @@ enum Synonyms {
         "slot add --expires": slotEnd, "slot add --expires-in": slotEnd, "slot add --for": slotEnd,
         "slot add --until": slotEnd, "slot add --valid-for": slotEnd,
         "export --password": encryptedExport, "export --passphrase": encryptedExport,
+        "rm --dry-run": asked, "remove --dry-run": asked,
+        "forget --dry-run": "'vaultfmt history NAME' lists the earlier values; without --yes, you are asked first",
+        "slot rm --dry-run": slotsFirst, "slot remove --dry-run": slotsFirst,
         "history --reveal": earlierSecret, "history --show": earlierSecret,
         "copy --name": copying, "copy --new-name": copying, "copy --to-account": copying, "copy --to-name": copying,
         "copy --to-service": copying,
@@ -211,6 +214,9 @@ enum Synonyms {
         "add --folder": folder, "otp --url": seed, "set --folder": folder,
     ]
 
+    private static let asked =
+        "without --yes, you see the items and are asked before they are removed; 'vaultfmt undo' brings them back"
+    private static let slotsFirst = "'vaultfmt slot list' shows the slots; without --yes, you are asked first"
     private static let earlierSecret = "'vaultfmt get NAME --earlier NUMBER' shows an earlier value"
     private static let folder = "--attribute folder=FOLDER puts an item into a folder"
     private static let moving =

@@ -18,6 +18,7 @@ package enum Main {
             }
             arguments = try ArgumentSpelling.normalized(arguments)
             if let help = try Help.answer(to: arguments) { exit(FailureReport.answer(help).rawValue) }
+            try MissingValues.refuse(in: arguments)
             try RepeatedOptions.refuse(in: arguments)
             var command = try CommandParsing.command(in: arguments)
             defer { ControllingTerminal.end() }

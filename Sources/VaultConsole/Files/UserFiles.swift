@@ -12,6 +12,13 @@ package enum UserFiles {
         throw CommandFailure(system: errno, "cannot look up \(TerminalText.path(path))")
     }
 
+    /// Returns whether a path is a symbolic link to something that does not exist.
+    package static func isDanglingLink(_ path: String) throws -> Bool {
+        var status = vault_status()
+        guard try exists(path) else { return false }
+        return vault_status_of(path, true, &status) != 0 && errno == ENOENT
+    }
+
     /// The folder that contains a path.
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }

@@ -4,7 +4,8 @@ import VaultLocal
 
 /// A file stored with an item: a sealed binary attribute (`Docs/import.md`).
 package enum Attachment {
-    /// Reads a file and names the attribute after it.
+    /// Reads a file and names the attribute after it. A pipe, such as `<(…)` or `/dev/stdin`, is read to its end, so a
+    /// named pipe that nobody writes to is waited for.
     package static func read(_ path: String) throws -> Attribute {
         let title = path.split(separator: "/").last.map(String.init) ?? path
         let name = AttributeName.filePrefix + title

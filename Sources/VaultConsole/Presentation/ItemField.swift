@@ -95,6 +95,45 @@ package enum ItemField {
             + (item.device == nil ? [] : ["device"])
     }
 
+    /// The fields that every item has.
+    private static let ofAnyClass: Set<String> = [
+        secret, "class", "group", "synchronizable", "accessible", "id", "created", "modified",
+    ]
+
+    /// The fields that `vaultfmt move` changes, in items that have them.
+    private static let movable: Set<String> = ["service", "account", "server", "protocol", "port", "path", "group"]
+
+    /// Returns whether items of a class have a field with this name, which hides an attribute with the same name from
+    /// `get --field`, references and templates.
+    ///
+    /// - `isDeviceOnly`: Whether the item is bound to a device, and thus has the field `device`.
+    package static func isField(_ name: String, of itemClass: ItemClass, isDeviceOnly: Bool) -> Bool {
+        ofAnyClass.contains(name) || (isDeviceOnly && name == "device")
+            || itemClass.fields.contains { $0.name == name }
+    }
+
+    /// Refuses new attributes that a field with the same name would hide. Those that the item already has, from an
+    /// import or an earlier version, can still be changed.
+    ///
+    /// - `item`: The item before the change; nil for a new item.
+    /// - `accessibility`: The accessibility that the item is to have, if it is given.
+    /// - Throws: A `CommandFailure` with the exit code `usage`.
+    package static func requireAttributes(
+        _ names: [String], of itemClass: ItemClass, _ item: Item?, accessibility: Accessibility?
+    ) throws {
+        let isDeviceOnly = item?.device != nil || accessibility?.isThisDeviceOnly == true
+        let hidden = names.first { name in
+            item?.attributes.attribute(name) == nil && isField(name, of: itemClass, isDeviceOnly: isDeviceOnly)
+        }
+        guard let name = hidden else { return }
+        let how = movable.contains(name) ? "'vaultfmt move'" : name == "accessible" ? "--accessible" : nil
+        let advice = how.map { " (\($0) changes the field)" } ?? ""
+        throw CommandFailure(
+            .usage,
+            "\(TerminalText.quoted(name)) is a field of the item\(advice), and would hide an attribute of that name; choose another name"
+        )
+    }
+
     private static func keyFields(_ key: ItemKey) -> [(name: String, value: String)] {
         key.itemClass.fields.map { ($0.name, key[$0].map(ItemText.value) ?? "") }
             + key.texts.enumerated().map { ("field\($0 + 1)", $1) }

@@ -6,8 +6,10 @@ import VaultLocal
 /// Rows for standard output: columns with a heading on a terminal, tab-separated without a heading otherwise.
 ///
 /// On a terminal, every cell is escaped with `TerminalText`. Elsewhere, backslashes, tabs and newlines are written as
-/// `\\`, `\t`, `\n` and `\r`, and other control characters as `\xNN`. Each row is then one line, its cells can be
-/// distinguished, and no label can control a terminal; everything else is written unchanged.
+/// `\\`, `\t`, `\n` and `\r`, other ASCII control characters as `\xNN`, and C1 controls, line and paragraph separators,
+/// and bidirectional formatting marks as `\u{…}`. Each row is then one line, its cells can be distinguished, and no
+/// label can control a terminal or reorder its text; everything else, such as joiners and variation selectors, is
+/// written unchanged.
 package struct Table {
     let headings: [String]
     private var rows: [[String]] = []
@@ -54,26 +56,29 @@ package struct Table {
         for row in rows { try output.line(Self.line(row, widths)) }
     }
 
-    /// Returns a cell as written in tab-separated output: backslashes and control characters are escaped, so that
-    /// untrusted text cannot break a row or control the terminal at the end of a pipe.
+    /// Returns a cell as written in tab-separated output, so that untrusted text cannot break a row, or control or
+    /// reorder the text of the terminal at the end of a pipe.
     package static func machineReadable(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x5C || $0 == 0x7F }) else { return text }
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x5C || $0 >= 0x7F }) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\\": result += "\\\\"
-            case "\t": result += "\\t"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\0"..<" ", "\u{7F}": result += machineReadable(control: UInt8(scalar.value))
-            default: result.unicodeScalars.append(scalar)
-            }
+            if let escaped = escape(scalar) { result += escaped } else { result.unicodeScalars.append(scalar) }
         }
         return result
     }
 
-    /// Returns a control character as `\xNN`, with two hexadecimal digits.
-    package static func machineReadable(control byte: UInt8) -> String { "\\x" + Hex.encode([byte]) }
+    /// Returns what is written in tab-separated output in place of a character; nil if it is written unchanged.
+    package static func escape(_ scalar: Unicode.Scalar) -> String? {
+        switch scalar {
+        case "\\": "\\\\"
+        case "\t": "\\t"
+        case "\n": "\\n"
+        case "\r": "\\r"
+        case "\0"..<" ", "\u{7F}": "\\x" + Hex.encode([UInt8(scalar.value)])
+        case _ where TerminalText.isControlling(scalar): "\\u{" + String(scalar.value, radix: 16) + "}"
+        default: nil
+        }
+    }
 
     private static func line(_ cells: [String], _ widths: [Int]) -> String {
         var line = ""

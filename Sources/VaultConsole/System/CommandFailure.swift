@@ -137,7 +137,7 @@ extension CommandFailure {
         case .lastSlot: "add another full slot first with 'vaultfmt slot add'"
         case .noSuchSlot: "'vaultfmt slot list' lists them"
         case .noSuchItem: "'vaultfmt list' shows the items"
-        case .noSecret: "store one with 'vaultfmt set', or choose a value listed by 'vaultfmt conflicts show'"
+        case .noSecret: (error.missingSecret ?? .unknown).advice
         case .duplicateItem: "choose another name, or replace its secret with 'vaultfmt set'"
         case .keyFileInvalid: "use an intact copy of the key file"
         case .passphraseInvalid: "use a passphrase that is valid UTF-8"

@@ -28,6 +28,7 @@ struct EntryMapping {
         var record = ImportRecord(
             place: entry.place, key: key, secret: secret.secret.copy(), attributes: attributes, origin: entry.origin)
         record.formerKey = entry.exact?.formerKey
+        record.codeProblem = entry.codeProblem ?? OneTimeCode.problem(in: attributes)
         record.accessibility = entry.exact?.accessibility ?? .whenUnlocked
         record.created = possible(entry.created, "its creation date")
         record.modified = possible(entry.modified, "its modification date")
@@ -48,7 +49,7 @@ struct EntryMapping {
     /// Returns a date if a vault can store it.
     private mutating func possible(_ date: Int64?, _ what: String) -> Int64? {
         guard let date, !Format.Limit.time.contains(date) else { return date }
-        losses.append(entry.named("\(what) is out of range; left out"))
+        losses.append(entry.named("\(what) is out of range"))
         return nil
     }
 
@@ -147,7 +148,7 @@ struct EntryMapping {
         for (name, value) in entry.attachments {
             guard value.count <= AttributeName.longestFile else {
                 losses.append(
-                    "\(entry.place): the attachment \(TerminalText.quoted(name)) is larger than 16 MiB; left out")
+                    "\(entry.place): the attachment \(TerminalText.quoted(name)) is larger than 16 MiB")
                 continue
             }
             out.put(AttributeName.filePrefix + name, value, [.sealed, .binary])

@@ -21,6 +21,9 @@ package struct ImportRecord: ~Copyable {
     package var modified: Int64?
     /// The earlier values of the item, oldest first.
     package var earlier: [Earlier] = []
+    /// Why the entry's seed of one-time codes, which the item keeps, yields no codes; nil if it does, or if there is
+    /// none.
+    package var codeProblem: String?
 
     /// An earlier value with its secret, which cannot be read back from a new item.
     package struct Earlier {

@@ -47,6 +47,9 @@ struct ImportedEntry {
     var notes: SharedSecret?
     /// An `otpauth:` URL, or the manager's equivalent.
     var oneTimePassword: SharedSecret?
+    /// Why the entry's fields for one-time passwords could not be expressed as such a URL; they are then among its
+    /// fields.
+    var codeProblem: String?
     /// The names of the folders that contain the entry, outermost first.
     var folder: [String] = []
     var tags: [String] = []
@@ -115,7 +118,7 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
             var entry = entry
             if !entry.origin.isEmpty, !origins.insert(entry.origin.hashValue).inserted {
                 entry.lose(
-                    "it has the same identifier as an earlier entry; left out, so later imports cannot find it by identifier"
+                    "its identifier, because an earlier entry has the same one; later imports cannot find it by identifier"
                 )
                 entry.origin = ""
             }

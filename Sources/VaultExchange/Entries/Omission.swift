@@ -52,7 +52,7 @@ struct OmittedEntries {
     }
 }
 
-/// Entries that are left out because their names or groups are too long for an item.
+/// Entries that are not imported because their names or groups are too long for an item.
 struct RefusedEntries {
     private var named: [Omission] = []
     private var unnamed = 0
@@ -66,7 +66,7 @@ struct RefusedEntries {
     mutating func add(_ place: String, _ error: VaultError, named describe: (String) -> String) throws {
         guard error.code == .limitExceeded else { throw ExchangeError(error).at(place) }
         guard named.count < Self.most else { return unnamed += 1 }
-        named.append(.loss(describe("\(error.detail); left out"), entries: 1))
+        named.append(.loss(describe(error.detail), entries: 1))
     }
 
     var omissions: [Omission] {

@@ -27,9 +27,9 @@ package struct ImportSession {
     /// group: the first few items, and their total number.
     package private(set) var exposed: (items: [ItemKey], count: Int) = ([], 0)
     private var refused = RefusedEntries()
-    /// The number of old records that were easier to open than their items are now; if there are any such records, the
-    /// import rewrites the file.
-    package private(set) var oldRecords = 0
+    /// The old records and values that were easier to open than their items are now; if there are any, the import
+    /// rewrites the file.
+    package private(set) var remnants = RemnantCounts()
     private var twins = Twins()
     /// The vault's items by origin, loaded when first needed.
     private var origins: [String: ItemKey]?
@@ -60,7 +60,7 @@ package struct ImportSession {
                 counted(tally.seen)
             }
             omissions += refused.omissions + foreignOriginsLost
-            oldRecords = transaction.remnants.count
+            remnants = RemnantCounts(transaction.remnants)
             try accept(self)
         })
     }

@@ -12,6 +12,11 @@ package struct ImportTally {
     /// The first few items that cause an import to be refused.
     package private(set) var duplicateNames: [String] = []
 
+    /// The first few items whose seeds of one-time codes yield no codes, with their places and the reasons.
+    package private(set) var withoutCodes: [String] = []
+    /// The number of such items.
+    package private(set) var withoutCodesCount = 0
+
     /// The maximum number of skipped, replaced or renamed items that are listed by name. A dry run lists all such items
     /// on standard output.
     private static let mostNamed = 1000
@@ -27,6 +32,7 @@ package struct ImportTally {
         _ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ remarks: String
     ) {
         counts[decision.action, default: 0] += 1
+        if decision.adds, !decision.renamesOnly { noteCodes(of: record) }
         let what: String
         switch decision.action {
         case .add, .unchanged: return
@@ -47,5 +53,14 @@ package struct ImportTally {
         named.append(
             "\(what)\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))"
                 + (remarks.isEmpty ? "" : "; \(remarks)"))
+    }
+
+    private mutating func noteCodes(of record: borrowing ImportRecord) {
+        guard let problem = record.codeProblem else { return }
+        withoutCodesCount += 1
+        guard withoutCodes.count < Self.mostNamed else { return }
+        withoutCodes.append(
+            "\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place)) keeps its one-time seed, "
+                + "which gives no codes: \(problem)")
     }
 }

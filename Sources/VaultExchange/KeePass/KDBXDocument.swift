@@ -200,7 +200,7 @@ final class KDBXDocument: XMLHandler {
             (reference, inlineBinary) = (attributes["Ref"] ?? "", nil)
             isBinaryCompressed = attributes["Compressed"] == "True"
         case .other where parent() == .entry && !Self.unused.contains(name):
-            try problem("the element \(TerminalText.quoted(String(name.prefix(100)))) is unknown; left out")
+            try problem("the element \(TerminalText.quoted(String(name.prefix(100)))) is unknown")
         case .icon: iconID = []
         default: break
         }
@@ -295,17 +295,17 @@ final class KDBXDocument: XMLHandler {
         case .uuid: change { $0.uuid = identifier() }
         case .iconID:
             let text = plainText()
-            if Int(text) == nil, !text.isEmpty { try problem("the number of its icon cannot be read; left out") }
+            if Int(text) == nil, !text.isEmpty { try problem("the number of its icon cannot be read") }
             change { $0.icon = Int(text) ?? 0 }
         case .customIcon:
             let id = identifier()
-            if id.isEmpty, !text.isEmpty { try problem("the identifier of its icon cannot be read; left out") }
+            if id.isEmpty, !text.isEmpty { try problem("the identifier of its icon cannot be read") }
             if id.contains(where: { $0 != 0 }) { change { $0.customIcon = iconNames[id] ?? Hex.encode(id) } }
         case .tags: change { $0.tags = plainText() }
         case .overrideURL: change { $0.overrideURL = plainText() }
         case .string:
             guard let value else {
-                return try key.isEmpty ? () : problem("the field \(quotedKey) has no value; left out")
+                return try key.isEmpty ? () : problem("the field \(quotedKey) has no value")
             }
             change { $0.strings.append(KDBXString(name: key, value: value.secret, isProtected: value.isProtected)) }
         case .binary:
@@ -314,7 +314,7 @@ final class KDBXDocument: XMLHandler {
             if let place = reference.isEmpty ? inlineBinary : binaryPlaces[reference] {
                 change { $0.binaries.append((name, place)) }
             } else {
-                try problem("the file has no contents for the attachment \(quotedKey); left out")
+                try problem("the file has no contents for the attachment \(quotedKey)")
             }
         default: break
         }
@@ -334,7 +334,7 @@ final class KDBXDocument: XMLHandler {
         case .expiry: change { $0.expiry = time() }
         case .expires:
             let text = plainText()
-            if !["True", "False", ""].contains(text) { try problem("its expiry flag cannot be read; left out") }
+            if !["True", "False", ""].contains(text) { try problem("its expiry flag cannot be read") }
             change { $0.expires = text == "True" }
         default: break
         }
@@ -354,14 +354,14 @@ final class KDBXDocument: XMLHandler {
     private func note(_ element: Element) throws {
         guard !entries.isEmpty else { return }
         if element.isSingle, isInEntry, !singles[singles.count - 1].insert(element).inserted {
-            try problem("\(element.rawValue) occurs twice; the first is left out")
+            try problem("the first \(element.rawValue), because it occurs twice")
         }
         switch (element, parent()) {
         case (.key, .string), (.key, .item), (.key, .binary): parts.keys += 1
         case (.value, .string), (.value, .item), (.value, .binary): parts.values += 1
         case (.string, .entry), (.binary, .entry), (.item, .customData):
             if parts.keys > 1 || parts.values > 1 {
-                try problem("a key or a value of \(quotedKey) occurs twice; the first is left out")
+                try problem("the first key or value of \(quotedKey), because it occurs twice")
             }
         default: break
         }
@@ -420,7 +420,7 @@ final class KDBXDocument: XMLHandler {
         guard var entry = entries.popLast() else { return }
         singles.removeLast()
         guard entries.isEmpty else {
-            if !entry.history.isEmpty { entry.problems.append("it has earlier states of its own; left out") }
+            if !entry.history.isEmpty { entry.problems.append("it has earlier states of its own") }
             return change { $0.history.append(entry) }
         }
         number += 1

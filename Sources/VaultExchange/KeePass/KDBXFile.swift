@@ -12,11 +12,14 @@ struct KDBXFile: ~Copyable {
     let mostAttached: Int
     /// The maximum number of entries.
     let mostEntries: Int
+    /// The number of bytes after the block that ends the contents of version 4; nothing authenticates them.
+    let trailing: Int
 
     /// Creates a file from contents that are already decrypted. `mostAttached` is the maximum size of all attachments
     /// together; by default, this limit is derived from the size of the contents, as the maximum number of entries is.
-    init(header: KDBXHeader, contents: consuming SecretBuffer, mostAttached: Int? = nil) {
+    init(header: KDBXHeader, contents: consuming SecretBuffer, mostAttached: Int? = nil, trailing: Int = 0) {
         self.header = header
+        self.trailing = trailing
         self.mostAttached = mostAttached ?? KDBX.Limit.attached(contents.count)
         mostEntries = KDBX.Limit.entries(contents.count, mostAttached ?? 0)
         self.contents = contents
@@ -33,10 +36,9 @@ struct KDBXFile: ~Copyable {
         let keys = try key.keys(for: header, limits: limits, mostRounds: mostRounds)
         // Loading libraries and deriving the key have used some of the memory that was free when the file was read.
         try SourceMemory.require(SourceMemory.base + SourceMemory.times * file.count, for: "the source")
-        return KDBXFile(
-            header: header,
-            contents: try header.major == 3 ? version3(file, header, keys) : version4(file, header, keys),
-            mostAttached: mostAttached)
+        var trailing = 0
+        let contents = try header.major == 3 ? version3(file, header, keys) : version4(file, header, keys, &trailing)
+        return KDBXFile(header: header, contents: contents, mostAttached: mostAttached, trailing: trailing)
     }
 
     private static let wrongKey = ExchangeError(
@@ -76,7 +78,7 @@ struct KDBXFile: ~Copyable {
     // MARK: version 4
 
     private static func version4(
-        _ file: [UInt8], _ header: KDBXHeader, _ keys: borrowing KDBXKeys
+        _ file: [UInt8], _ header: KDBXHeader, _ keys: borrowing KDBXKeys, _ trailing: inout Int
     ) throws -> SecretBuffer {
         var reader = ByteReader(file, at: header.bytes.count)
         let digest = try reader.bytes(32)
@@ -86,11 +88,12 @@ struct KDBXFile: ~Copyable {
         }
         guard keys.mac(header: header.bytes).equals(Secret(bytes: try reader.bytes(32))) else { throw wrongKey }
         var all = try wiped(file.count - reader.position)
-        let used = try file.span.withUnsafeBytes { file in
+        let (used, end) = try file.span.withUnsafeBytes { file in
             try all.withUnsafeMutableBytes { all in
                 try blocks(file, from: header.bytes.count + 64, keys, into: all)
             }
         }
+        trailing = file.count - end
         all = all.prefix(used)
         guard let count = try decrypt(&all, header, keys) else {
             throw ExchangeError.damaged(
@@ -99,11 +102,11 @@ struct KDBXFile: ~Copyable {
         return buffer(all, 0..<count)
     }
 
-    /// Copies the blocks that authenticate, and returns their total number of bytes.
+    /// Copies the blocks that authenticate, and returns their total number of bytes and the end of the last one.
     private static func blocks(
         _ file: UnsafeRawBufferPointer, from start: Int, _ keys: borrowing KDBXKeys,
         into all: UnsafeMutableRawBufferPointer
-    ) throws -> Int {
+    ) throws -> (used: Int, end: Int) {
         var at = start
         var used = 0
         var number: UInt64 = 0
@@ -128,7 +131,7 @@ struct KDBXFile: ~Copyable {
             used += size
             number += 1
         }
-        return used
+        return (used, at)
     }
 
     // MARK: version 3

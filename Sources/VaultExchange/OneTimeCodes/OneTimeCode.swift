@@ -46,6 +46,18 @@ package struct OneTimeCode: ~Copyable {
         self.isSteam = isSteam
     }
 
+    /// Returns why the seed in an item's attributes yields no codes; nil if it yields codes, or if there is none.
+    package static func problem(in attributes: Attributes) -> String? {
+        for name in [AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword] {
+            guard let address = attributes.attribute(name)?.secret else { continue }
+            do throws(Problem) {
+                _ = try OneTimeCode(address: address)
+                return nil
+            } catch { return error.text }
+        }
+        return nil
+    }
+
     private static func algorithm(_ text: String?) throws(Problem) -> Algorithm {
         guard let text else { return .sha1 }
         // Some sites write HMAC-SHA-256 or SHA-256.

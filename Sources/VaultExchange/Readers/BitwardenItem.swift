@@ -221,7 +221,7 @@ extension BitwardenItem {
     private static func time(_ text: String?, _ what: String, _ entry: inout ImportedEntry) -> Int64? {
         guard let text, !text.isEmpty else { return nil }
         let time = ImportedTime.milliseconds(rfc3339: text)
-        if time == nil { entry.lose("\(what) cannot be read; left out") }
+        if time == nil { entry.lose("\(what) cannot be read") }
         return time
     }
 

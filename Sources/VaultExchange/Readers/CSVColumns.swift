@@ -38,6 +38,8 @@ struct CSVColumns {
     let hasFolderRows: Bool
     /// True if a quote within a field is escaped with a backslash, as KeePass 1 does.
     let hasBackslashes: Bool
+    /// True for LastPass's lists, in which some addresses only state what a row is.
+    let isLastPass: Bool
     /// The separator between the names in a folder's path.
     let folderMark: Character
     /// The kind of all rows, for a list that has no column for the kind.
@@ -52,7 +54,8 @@ struct CSVColumns {
         isDashlane = dashlane != nil
         hasFolderRows = names.contains("cardholdername") && !names.contains("type")
         hasBackslashes = names == ["account", "login name", "password", "web site", "comments"]
-        folderMark = names.contains("grouping") ? "\\" : "/"
+        isLastPass = names.contains("grouping")
+        folderMark = isLastPass ? "\\" : "/"
         usualKind = names == Self.dashlaneNotes ? "note" : ""
         var indices: [Meaning: Int] = [:]
         var unknown: [(String, Int, Bool)] = []

@@ -138,16 +138,16 @@ struct CSVLosses {
         if !withoutContent.isEmpty {
             lines.append(
                 .intended(
-                    "\(Self.places(withoutContent)): nothing to keep; left out", entries: withoutContent.count))
+                    "\(Self.places(withoutContent)): nothing to keep", entries: withoutContent.count))
         }
         if !ofFolders.isEmpty {
             lines.append(
                 .intended(
-                    "\(Self.places(ofFolders)): a folder, which is created along with its entries; left out",
+                    "\(Self.places(ofFolders)): a folder, which is created along with its entries",
                     entries: ofFolders.count))
         }
         if !withBadTime.isEmpty {
-            lines.append(.loss("\(Self.places(withBadTime)): a time that cannot be parsed; left out"))
+            lines.append(.loss("\(Self.places(withBadTime)): a time that cannot be parsed"))
         }
         return lines
     }

@@ -13,7 +13,7 @@ struct CSVRecord {
             losses.ofFolders.append(line)
             return nil
         }
-        let isNote = Self.noteKinds.contains(kind) && self[.password].isEmpty || self[.url] == Self.lastPassNote
+        let isNote = Self.noteKinds.contains(kind) && self[.password].isEmpty || isLastPassNote
         var entry = ImportedEntry(place: "line \(line)")
         entry.fields = fields
         guard !entry.fields.isEmpty || Self.contents.contains(where: { has($0) }) else {
@@ -52,15 +52,30 @@ struct CSVRecord {
 
     /// True if the row has only the name of a folder.
     private var isFolderRow: Bool {
-        columns.hasFolderRows && has(.title) && (0..<row.count).allSatisfy { $0 == columns[.title] || row[$0].isEmpty }
+        if columns.isLastPass, self[.url] == Self.lastPassFolder {
+            // A site can have this address too.
+            return !Self.contentsOfLogins.contains { has($0) } && fields.isEmpty
+        }
+        guard columns.hasFolderRows, has(.title) else { return false }
+        return (0..<row.count).allSatisfy { $0 == columns[.title] || row[$0].isEmpty }
+    }
+
+    /// True if the row is a note of LastPass's, also in a list that another program made of it. A login can have the
+    /// address of a computer with this name.
+    private var isLastPassNote: Bool {
+        self[.url] == Self.lastPassNote && (columns.isLastPass || !has(.username) && !has(.password))
     }
 
     /// The columns with contents; a row is imported if at least one of these columns is not empty.
     private static let contents: [CSVColumns.Meaning] = [
         .title, .titleInstead, .username, .email, .url, .furtherAddresses, .password, .notes, .oneTimePassword,
     ]
+    /// The columns with contents that LastPass's rows of folders do not have.
+    private static let contentsOfLogins: [CSVColumns.Meaning] = [.username, .password, .notes, .oneTimePassword]
     /// LastPass's placeholder address for notes.
     private static let lastPassNote = "http://sn"
+    /// LastPass's placeholder address for folders.
+    private static let lastPassFolder = "http://group"
     /// LastPass's placeholder for a missing address.
     private static let noAddress = "http://"
     private static let folderKind = "folder"
@@ -139,7 +154,7 @@ struct CSVRecord {
     /// NordPass's list contains only the additional addresses; Proton Pass's list contains all addresses, and how each
     /// is matched.
     private func putAddresses(_ entry: inout ImportedEntry) {
-        guard self[.url] != Self.lastPassNote else { return }
+        guard !isLastPassNote else { return }
         entry.addresses = WebAddress.list(self[.url]).filter { !$0.isEmpty && $0 != Self.noAddress }
         guard has(.furtherAddresses) else { return }
         let list = JSONValue(row.secret(columns[.furtherAddresses]))?.elements ?? []

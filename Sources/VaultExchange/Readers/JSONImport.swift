@@ -75,6 +75,7 @@ struct JSONImport: ~Copyable, ImportSource {
         var record = ImportRecord(
             place: place, key: key, secret: Secret(copying: item.secret), attributes: attributes, mayHaveTwins: false)
         (record.accessibility, record.created, record.modified) = (item.accessibility, item.created, item.modified)
+        record.codeProblem = OneTimeCode.problem(in: attributes)
         record.earlier = zip(item.earlier, earlier).map { value, attributes in
             let secret = SharedSecret(Secret(copying: value.secret))
             return ImportRecord.Earlier(

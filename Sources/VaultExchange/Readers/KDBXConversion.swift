@@ -50,13 +50,13 @@ struct KDBXConversion {
         entry.created = source.own("created").flatMap { Int64($0) } ?? source.created
         entry.modified = Self.exactly(source.own("modified"), source.modified)
         // Our export records times that KeePass's format cannot express.
-        if source.hasBadCreation, entry.created == nil { entry.lose("its creation time cannot be read; left out") }
+        if source.hasBadCreation, entry.created == nil { entry.lose("its creation time cannot be read") }
         if source.hasBadModification, entry.modified == nil {
-            entry.lose("its modification time cannot be read; left out")
+            entry.lose("its modification time cannot be read")
         }
         if source.expires {
             entry.expires = source.expiry.flatMap { Timestamp.range.contains($0) ? $0 : nil }
-            if entry.expires == nil { entry.lose("it expires, but its expiry time cannot be read; left out") }
+            if entry.expires == nil { entry.lose("it expires, but its expiry time cannot be read") }
         }
         let icon = source.customIcon.isEmpty ? (source.icon == 0 ? "" : String(source.icon)) : source.customIcon
         for (name, value) in [
@@ -64,6 +64,7 @@ struct KDBXConversion {
         ] where !value.isEmpty { entry.properties.append((name, value)) }
         let otp = OneTimePassword.found(in: source)
         entry.oneTimePassword = otp?.address
+        if otp == nil { entry.codeProblem = OneTimePassword.problem(in: source) }
         putFields(of: source, used: Set(Self.standard + further.map(\.name) + (otp?.fields ?? [])), &entry)
         for (name, place) in source.binaries {
             let value = attachments.copied[place] ?? SharedSecret(binaries.secret(place))
@@ -106,6 +107,12 @@ struct KDBXConversion {
     private static let standard = [
         KDBXString.title, KDBXString.userName, KDBXString.password, KDBXString.url, KDBXString.notes,
     ]
+
+    /// Returns whether an entry, or a state of an entry, that our export wrote has been changed since.
+    static func isChanged(_ source: KDBXEntry) -> Bool {
+        guard let noted = source.own(KDBXPlacement.Key.modified).flatMap({ Int64($0) }) else { return true }
+        return exactly(String(noted), source.modified) != noted
+    }
 
     /// Returns the time in milliseconds recorded by our export, unless the entry has been changed since.
     private static func exactly(_ noted: String?, _ written: Int64?) -> Int64? {

@@ -76,6 +76,11 @@ enum KDBXReading {
         }
         var losses = inBin.omission("entry", "entries", "in the recycle bin", isInRecycleBin: true)
         losses += ofGroups.filter { includesRecycleBin || !$0.isInRecycleBin }.map { .loss($0.text) }
+        // The file is whole: KeePass and KeePassXC ignore what follows, too.
+        if file.trailing > 0 {
+            let bytes = file.trailing == 1 ? "1 byte" : "\(file.trailing) bytes"
+            losses.append(.intended("\(bytes) after the end of the database, which are not part of it"))
+        }
         if protectedNames > 0 {
             losses.append(
                 .intended(

@@ -51,8 +51,10 @@ enum KDBXOwnData {
             {
                 flags.formUnion(Attribute.Flags.protecting)
             }
-            // Another program may have added an address with a password.
-            if placement.place == .addresses, entry.addresses.contains(where: { WebAddress.hasPassword($0) }) {
+            // Another program may have added an address with a password. One that the vault had is as it was there.
+            if placement.place == .addresses, KDBXConversion.isChanged(source),
+                entry.addresses.contains(where: { WebAddress.hasPassword($0) })
+            {
                 flags.insert(.sealed)
             }
             attributes.set(Attribute(placement.name, secret: value.secret.copy(), flags: flags))

@@ -37,6 +37,16 @@ extension OneTimePassword {
         return nil
     }
 
+    /// Returns why the fields of a one-time password, for which `found(in:)` returns nil, cannot be expressed as a URL;
+    /// nil if the entry has no such fields.
+    static func problem(in entry: KDBXEntry) -> String? {
+        let hasField = [KDBXString.otp, "TOTP Seed"].contains { entry[$0]?.count ?? 0 > 0 }
+        let isTimed = seed(entry, "TimeOtp-Secret") != nil
+        guard hasField || isTimed || seed(entry, "HmacOtp-Secret") != nil else { return nil }
+        guard !isTimed || keePass(entry) != nil else { return "its algorithm is not SHA1, SHA256 or SHA512" }
+        return "its seed is not in the encoding that its fields state, such as Base32, or its parameters are unknown"
+    }
+
     private static func seed(_ entry: KDBXEntry, _ prefix: String) -> OneTimePassword? {
         for (suffix, encoding) in [
             ("", Encoding.text), ("-Hex", .hexadecimal), ("-Base32", .base32), ("-Base64", .base64),

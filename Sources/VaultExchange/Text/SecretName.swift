@@ -1,8 +1,8 @@
 /// Names of fields that indicate a secret value.
-enum SecretName {
+package enum SecretName {
     /// Returns whether the name indicates a secret value, for managers that do not record which fields are hidden.
     /// A value that is sealed unnecessarily can still be read; a value that is not sealed is stored in the index.
-    static func isSecret(_ name: String) -> Bool {
+    package static func isSecret(_ name: String) -> Bool {
         let name = name.lowercased()
         let words = name.split { !$0.isLetter && !$0.isNumber }.map(String.init)
         let spaced = words.joined(separator: " ")

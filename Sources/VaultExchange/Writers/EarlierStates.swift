@@ -166,7 +166,7 @@ package struct LeftOutValues {
     package mutating func add(_ number: Int, of item: Item) {
         guard number > 0 else { return }
         count += number
-        report("left out: \(Self.text(number, of: item))")
+        report("not exported: \(Self.text(number, of: item))")
     }
 
     package static func text(_ number: Int, of item: Item) -> String {

@@ -4,9 +4,9 @@ internal import VaultStore
 
 /// Writes a vault's live contents into a new file, for compaction, grants and revocations, and rotation (section 7.4).
 ///
-/// The records come first, followed by the pasts, both in an order that reveals nothing, and then the tree,
-/// the vectors of hand-overs, the keyring and the vector. All contents and dots of the vault are preserved: equal
-/// vectors imply equal contents.
+/// The records come first, followed by the pasts, both in an order that reveals nothing, and then the
+/// keyring's spare, the tree, the vectors of hand-overs, the keyring and the vector. All contents and dots of the vault
+/// are preserved: equal vectors imply equal contents.
 enum Rebuild {
     /// The changes to make while the file is rewritten.
     struct Plan: ~Copyable {
@@ -145,12 +145,13 @@ enum Rebuild {
             let writer = RebuildWriter(
                 core, reader, (content.map(\.root) ?? commit.root, content?.items ?? commit.items), targets, view,
                 locators: (old.locator, new.locator, areLocatorsSame), revision: next.vector.clock, progress)
-            try writer.write(to: appender, newKeys, pastKey: new.past, &made)
             var keyring = keyring
+            try writer.write(to: appender, newKeys, pastKey: new.past, &made) { () throws(VaultError) in
+                // The pages separate the spare from the keyring.
+                if store.writesSpares { try appender.append(spareOf: keyring, key: newKeys.index) }
+            }
             made.liveBytes += try append(handOvers, handsOver, to: &keyring, store, appender, newKeys)
-            let complete = keyring
-            let body = try decoding { () throws(FormatError) in try complete.encode() }
-            made.keyring = try appender.append(body, as: .keyring, .keyring, key: newKeys.index)
+            made.keyring = try appender.append(keyring, key: newKeys.index)
             made.liveBytes += UInt64(made.keyring.length)
             if let merged = content?.generation { made.generation = max(made.generation, merged + 1) }
         }
@@ -235,8 +236,10 @@ private struct RebuildWriter {
         self.progress = progress
     }
 
+    /// Writes everything; `beforePages` appends what is to precede the pages.
     func write(
-        to appender: Appender, _ keys: borrowing VaultKeys, pastKey: SecretBox, _ made: inout Commit
+        to appender: Appender, _ keys: borrowing VaultKeys, pastKey: SecretBox, _ made: inout Commit,
+        beforePages: () throws(VaultError) -> Void
     ) throws(VaultError) {
         let store = core.store
         let oldTree = TreeReader(source: reader.source, root: content.root)
@@ -245,6 +248,7 @@ private struct RebuildWriter {
             oldTree, reader, items: content.items, resealed: Set(targets.keys), start: appender.start, store.random,
             on: workers)
         let room = try appender.leaveRoom(for: layout.recordBytes + layout.pastBytes)
+        try beforePages()
         var mover = RecordMover(
             core, from: reader.source, view, targets, revision: revision, locators: locators, to: room, on: workers)
         let pasts = NewPasts(room, layout, store.sealing, key: pastKey)

@@ -69,7 +69,7 @@ public struct Item: Sendable {
     public var hasPast: Bool { entry.past != nil }
     /// True if a merge has left values of the item to settle.
     public var needsSettling: Bool { entry.hasConflicts }
-    /// True if the item has no secret: the secret was forgotten, or it is among the values that are left to settle.
+    /// True if the item shows no secret: the secret was forgotten, is left to settle, or is an earlier value.
     public var lacksSecret: Bool { entry.lacksSecret }
     /// The conditions under which the item's secret can be read.
     public var accessibility: Accessibility { compartment.accessibility }

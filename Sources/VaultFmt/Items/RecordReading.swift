@@ -39,13 +39,8 @@ extension RecordReading {
 
     /// Opens an item's secret and its attributes, except large ones. Throws `noSecret` if the item has none.
     func opened(_ item: Item) throws(VaultError) -> OpenedItem {
-        guard !item.lacksSecret else { throw Self.noSecret }
+        guard !item.lacksSecret else { throw VaultError.noSecret(try missingSecret(of: item)) }
         return try openedRecord(item)
-    }
-
-    static var noSecret: VaultError {
-        VaultError(
-            .noSecret, "the item has no secret: it was forgotten on one machine while another one changed the item")
     }
 
     /// Opens an item's record; if the item has no secret, the result's secret is empty.

@@ -84,8 +84,11 @@ public struct KDFCost: Hashable, Sendable {
     }
 
     /// Returns the checked cost of a new slot with these factors; nil if no factor is stretched. Throws `weakKDF` for a
-    /// cost below the floor unless `allowWeak` is true, or `kdfLimit` for a cost that readers would refuse.
-    func checked(for kinds: FactorKinds, allowWeak: Bool) throws(VaultError) -> SlotParameters.Cost? {
+    /// cost below the floor unless `allowWeak` is true, or `kdfLimit` for a cost that readers with these limits would
+    /// refuse.
+    func checked(
+        for kinds: FactorKinds, allowWeak: Bool, limits: ReaderLimits = ReaderLimits()
+    ) throws(VaultError) -> SlotParameters.Cost? {
         guard kinds.inSlot.isStretched else { return nil }
         guard inSlot.isPossible else {
             throw VaultError(
@@ -96,7 +99,6 @@ public struct KDFCost: Hashable, Sendable {
                 .weakKDF,
                 "a key derivation with less than 19 MiB or 2 passes is weak; to use it anyway, allow it explicitly")
         }
-        let limits = ReaderLimits()
         var spent: UInt64 = 0
         try limits.check(inSlot)
         try limits.spend(inSlot, &spent)

@@ -58,21 +58,6 @@ struct Adoption {
 
     // MARK: report
 
-    func rehearse() throws(VaultError) -> MergeReport {
-        var report = try report()
-        for id in candidates.keys.sorted() {
-            guard let item = candidates[id] else { continue }
-            var counter: UInt64 = 0
-            let found = try taken(item) { () throws(VaultError) in
-                counter += 1
-                return Dot(revision: counter, replica: 1)
-            }
-            if found != nil { try add(item, &report) }
-        }
-        report.sort()
-        return report
-    }
-
     private func report() throws(VaultError) -> MergeReport {
         var report = MergeReport(.adopted)
         report.notes = removedThere.sorted().map { .removalNotCarriedOut($0) }

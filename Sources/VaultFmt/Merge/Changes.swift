@@ -19,6 +19,11 @@ public struct VaultChanges: Sendable, Equatable {
         public let hasOtherEarlierValues: Bool
         /// True if the values that are left to settle differ.
         public let hasOtherConflicts: Bool
+        /// True if the change has settled the item: values were left to settle before, none are now, and the item had
+        /// every earlier value before, as an earlier value or to settle.
+        ///
+        /// False if the values to settle cannot be read, because a scoped slot opened the vault or the vault is locked.
+        public let isSettled: Bool
     }
 
     /// The changed items, sorted by their later keys; removed items come first.
@@ -137,7 +142,7 @@ struct Comparing {
             out.append(
                 VaultChanges.ItemChange(
                     item: ItemID(id), before: item.key, after: nil, fields: [], hasOtherEarlierValues: false,
-                    hasOtherConflicts: false))
+                    hasOtherConflicts: false, isSettled: false))
         }
         out.sort { ($0.before?.bytes ?? []).lexicographicallyPrecedes($1.before?.bytes ?? []) }
         for (id, item) in later.sorted(by: { $0.value.key < $1.value.key }) {
@@ -147,7 +152,7 @@ struct Comparing {
                 VaultChanges.ItemChange(
                     item: ItemID(id), before: earlier[id]?.key, after: item.key, fields: change?.fields ?? [],
                     hasOtherEarlierValues: change?.hasOtherEarlierValues ?? false,
-                    hasOtherConflicts: change?.hasOtherConflicts ?? false))
+                    hasOtherConflicts: change?.hasOtherConflicts ?? false, isSettled: change?.isSettled ?? false))
         }
         return out
     }
@@ -158,6 +163,7 @@ struct Comparing {
         var fields: [ConflictField] = []
         var hasOtherEarlierValues = false
         var hasOtherConflicts = false
+        var isSettled = false
 
         var isNothing: Bool { fields.isEmpty && !hasOtherEarlierValues && !hasOtherConflicts }
     }
@@ -179,9 +185,12 @@ struct Comparing {
             change.hasOtherConflicts = old.needsSettling != new.needsSettling
             return change
         }
-        let (left, right) = (try view(old, before), try view(new, after))
+        let state = try before.state(of: old)
+        let (left, right) = (try before.view(of: old, state), try view(new, after))
         change.hasOtherEarlierValues = left.earlier != right.earlier
         change.hasOtherConflicts = left.marks != right.marks
+        change.isSettled =
+            !left.marks.isEmpty && right.marks.isEmpty && right.earlier.allSatisfy { state.values[$0] != nil }
         return change
     }
 

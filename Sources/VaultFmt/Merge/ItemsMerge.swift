@@ -5,8 +5,6 @@ internal import VaultStore
 struct ItemsMerge {
     private let ours: MergeSide
     private let theirs: MergeSide
-    /// New states of our items, by id; they replace the states in our copy.
-    private let renewed: [Bytes16: ItemState]
     /// The differing items of each copy, by id.
     private var mine: [Bytes16: Item] = [:]
     private var its: [Bytes16: Item] = [:]
@@ -15,10 +13,9 @@ struct ItemsMerge {
     /// The values that only the other copy has forgotten.
     private(set) var newlyForgotten: [ForgottenValue] = []
 
-    init(_ ours: MergeSide, _ theirs: MergeSide, renewed: [Bytes16: ItemState] = [:]) throws(VaultError) {
+    init(_ ours: MergeSide, _ theirs: MergeSide) throws(VaultError) {
         self.ours = ours
         self.theirs = theirs
-        self.renewed = renewed
         let (left, right) = (StateReader(ours.core), StateReader(theirs.core))
         var difference = TreeDifference(ours.store.tree, theirs.store.tree)
         while let pair = try difference.next() {
@@ -43,8 +40,7 @@ struct ItemsMerge {
     /// Merges one of these items. If only one copy lists the item as differing, the item does not exist in the other
     /// copy.
     func merged(_ id: Bytes16) throws(VaultError) -> MergedItem {
-        var left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours, isOurs: true) }
-        if let state = renewed[id] { left?.state = state }
+        let left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours, isOurs: true) }
         let right = try its[id].map { (item) throws(VaultError) in try MergedItem.Held(item, theirs, isOurs: false) }
         return MergedItem(id, left, right, ours, theirs, forgotten: forgotten)
     }
@@ -79,13 +75,19 @@ struct ItemsMerge {
     ) throws(VaultError) {
         if let old = item.ours {
             let changed = try item.changedFields(view.shown)
-            if changed.isEmpty { report.supplemented.append(key) } else { report.taken.append(key) }
+            if !changed.isEmpty {
+                report.taken.append(key)
+            } else if item.isSettled(view) {
+                report.notes.append(.settled(key))
+            } else {
+                report.supplemented.append(key)
+            }
             if old.item.key != key { report.notes.append(.renamed(old.item.key, to: key)) }
-            if view.shown.fields[.secret] == nil, !old.item.lacksSecret { report.notes.append(.withoutSecret(key)) }
         } else {
             report.added.append(key)
-            let hadSecret = !(item.theirs?.item.lacksSecret ?? true)
-            if view.shown.fields[.secret] == nil, hadSecret { report.notes.append(.withoutSecret(key)) }
+        }
+        if view.shown.fields[.secret] == nil, let old = item.ours ?? item.theirs, !old.item.lacksSecret {
+            report.noteMissingSecret(key, item.state?.missingSecret(view) ?? .unknown)
         }
         if !view.marks.isEmpty {
             let fields = Set(view.marks.map(\.field)).sorted().map { ConflictField($0) }
@@ -98,33 +100,6 @@ struct ItemsMerge {
                 report.notes.append(.keptAgainstRemoval(key))
             }
         }
-    }
-
-    /// Adds all items to the report without writing anything.
-    func rehearse(limit: Int, _ report: inout MergeReport) throws(VaultError) {
-        for id in ids {
-            let item = try merged(id)
-            guard !item.isOurs else { continue }
-            guard let state = item.settled else {
-                if let old = item.ours { report.removed.append(old.item.key) }
-                continue
-            }
-            let view = try item.view(state, limit: limit)
-            let key = try state.key(view.shown)
-            try note(item, view, key: key, &report)
-            if item.ours?.item.storedKey != key, let other = try other(than: id, at: key) {
-                report.notes.append(Self.sharedKey(key, id, other))
-            }
-        }
-    }
-
-    /// Returns our item, other than `id`, that has this key and will still have it after the merge; nil if
-    /// there is none.
-    private func other(than id: Bytes16, at key: ItemKey) throws(VaultError) -> Bytes16? {
-        guard let other = try ours.core.find(key)?.entry.id, other != id else { return nil }
-        guard mine[other] != nil || its[other] != nil else { return other }
-        guard let state = try merged(other).settled, try state.key(state.shown()) == key else { return nil }
-        return other
     }
 
     /// Returns the note about two items with the same key; the item with the greater id is listed under another key

@@ -33,11 +33,29 @@ extension Vault {
             throw VaultError(
                 .invalidArgument, "a different vault (\(other.id)) cannot be merged with this one (\(id))")
         }
-        guard other !== self else { return MergeReport(.same) }
+        guard other !== self else {
+            var report = MergeReport(.same)
+            report.isRehearsal = options.isRehearsal || options.onlyCompares || isRehearsal
+            return report
+        }
         return try Self.holding([self, other]) { () throws(VaultError) in
             try Merging(core, other.core, options, progress).run(admit)
         }
     }
+
+    /// Returns a vault with the newest state of this one. Its changes are kept in memory and end with it: they neither
+    /// write to the file nor wait for its lock, and this machine's memory does not record them. Throws `locked` or
+    /// `notPermitted` for a vault that cannot be merged, and the same errors as `refresh`.
+    package func rehearsal() throws(VaultError) -> Vault {
+        let rehearsed: VaultCore = try withCore { (core) throws(VaultError) in
+            try core.requireMergeable()
+            return try core.rehearsal()
+        }
+        return Vault(rehearsed)
+    }
+
+    /// True if `rehearsal` returned this vault.
+    package var isRehearsal: Bool { core.isRehearsal }
 
     /// Runs `body` while the writer's lock is held. During this time, the file ends with its newest state.
     package func whileNobodyWrites<R>(_ body: (HeldVault) throws(VaultError) -> R) throws(VaultError) -> R {
@@ -76,6 +94,15 @@ package struct HeldVault {
     package func isInPlace() throws(VaultError) -> Bool { try core.store.isInPlace() }
 }
 
+extension VaultCore {
+    fileprivate func requireMergeable() throws(VaultError) {
+        guard !isLocked else { throw VaultError(.locked, "the vault is locked") }
+        guard isOwner else {
+            throw VaultError(.notPermitted, "a read-only slot cannot merge: open both copies with a full slot")
+        }
+    }
+}
+
 /// One merge of two copies of a vault.
 private struct Merging {
     private let ours: VaultCore
@@ -93,28 +120,31 @@ private struct Merging {
     }
 
     func run(_ admit: (WatchedState) throws(VaultError) -> Void) throws(VaultError) -> MergeReport {
-        for core in [ours, theirs] {
-            guard !core.isLocked else { throw VaultError(.locked, "the vault is locked") }
-            guard core.isOwner else {
-                throw VaultError(
-                    .notPermitted, "a read-only slot cannot merge: open both copies with a full slot")
-            }
-        }
+        for core in [ours, theirs] { try core.requireMergeable() }
         try theirs.refresh()
         try admit(theirs.store.watched)
-        guard !options.isRehearsal else {
-            try ours.refresh()
-            try ours.refuseReadOnlyExtensions()
-            var report = try merge()
-            report.isRehearsal = true
-            report.notes += damage()
-            return report
-        }
+        guard !options.onlyCompares else { return try compared() }
+        guard options.isRehearsal else { return try merged() }
+        // A dry run is the merge itself, so it fails and reports as the merge does, as far as this does not depend on
+        // the disk, permissions or other programs.
+        return try Merging(try ours.rehearsal(), theirs, options, progress).merged()
+    }
+
+    /// Returns a report with nothing but the outcome.
+    private func compared() throws(VaultError) -> MergeReport {
+        try ours.refresh()
+        var report = MergeReport(try merge().outcome)
+        report.isRehearsal = true
+        return report
+    }
+
+    private func merged() throws(VaultError) -> MergeReport {
         let before = ours.store.state
         var report = try ours.writing { () throws(VaultError) in try merge() }
+        report.isRehearsal = ours.isRehearsal
         // The file that replaced ours has already been verified.
         guard report.outcome != .theirs else { return report }
-        if ours.store.state != before, report.outcome == .merged {
+        if ours.store.state != before, report.outcome == .merged, !ours.isRehearsal {
             // The merge is complete even if this fails; another writer will compact the file later.
             do throws(VaultError) { try ours.writing { () throws(VaultError) in ours.compactIfDue() } } catch {}
         }
@@ -143,7 +173,7 @@ private struct Merging {
             guard options.keepsNewerValues, !sides.ours.includes(sides.theirs),
                 let renewal = try Renewal(sides.ours, sides.theirs)
             else { return try underOneKey(sides.ours, sides.theirs, split: split) }
-            return try keeping(renewal, sides.ours, sides.theirs, split: split)
+            return try keeping(renewal, split: split)
         case .theirsIsBranch: return try takeIn(sides.theirs, into: sides.ours, orThrow: Self.wasChangedUnderOldKeys)
         case .oursIsBranch: return try followRotation(sides.ours, to: sides.theirs, orThrow: Self.hasNewKeys)
         case .bothReplaced(oursStays: true):
@@ -181,23 +211,16 @@ private struct Merging {
 
     /// Merges after the changes that keep the values that our copy shows. Their copy has not seen these
     /// changes, so it does not include our copy.
-    private func keeping(
-        _ renewal: Renewal, _ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
-    ) throws(VaultError) -> MergeReport {
-        guard options.isRehearsal else {
-            try renewal.commit()
-            let changed = try MergeSide.both(ours, theirs, alsoSplit: split)
-            return try underOneKey(changed.ours, changed.theirs, split: split)
-        }
-        let merge = try StateMerge(mine, its, split: split, progress, renewed: try renewal.rehearsed())
-        // As in a merge of copies with split ids.
-        if mine.hasSplitIDs, try merge.isOurs() { return MergeReport(.ours) }
-        return try merge.rehearse()
+    private func keeping(_ renewal: Renewal, split: [ReplicaID]) throws(VaultError) -> MergeReport {
+        guard !options.onlyCompares else { return MergeReport(.merged) }
+        try renewal.commit()
+        let changed = try MergeSide.both(ours, theirs, alsoSplit: split)
+        return try underOneKey(changed.ours, changed.theirs, split: split)
     }
 
     private func unite(_ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]) throws(VaultError) -> MergeReport {
-        let merge = try StateMerge(mine, its, split: split, progress)
-        return try options.isRehearsal ? merge.rehearse() : merge.write()
+        guard !options.onlyCompares else { return MergeReport(.merged) }
+        return try StateMerge(mine, its, split: split, progress).write()
     }
 
     /// Replaces our file with theirs or, if theirs contains earlier states that were erased from ours or is damaged,
@@ -230,19 +253,18 @@ private struct Merging {
     ) throws(VaultError) -> MergeReport {
         let damage = try theirs.verifyState().problems.filter { !$0.isMiscount }.map(\.description)
         guard damage.isEmpty else { return try otherwise(damage) }
+        guard !options.onlyCompares else { return MergeReport(.theirs) }
         var report = MergeReport(.theirs)
         let changes = try Comparing(StateReader(ours), StateReader(theirs)).changes()
         report.note(changes)
         try noteSharedKeys(changes, &report)
         for change in changes.items where change.before != nil && change.fields.contains(.secret) {
             guard let listed = change.after, let item = try theirs.find(listed), item.lacksSecret else { continue }
-            report.notes.append(.withoutSecret(listed))
+            report.noteMissingSecret(listed, try theirs.missingSecret(of: item))
         }
-        if !options.isRehearsal {
-            try ours.store.replace(byCopyOf: theirs.store)
-            ours.stateChanged()
-            ours.compartments.forgetAll()
-        }
+        try ours.store.replace(byCopyOf: theirs.store)
+        ours.stateChanged()
+        ours.compartments.forgetAll()
         return report
     }
 
@@ -271,12 +293,11 @@ private struct Merging {
 
     /// Compacts our file, so that the other side can adopt it.
     private func compactOurs(orReport outcome: MergeReport.Outcome) throws(VaultError) -> MergeReport {
-        if !options.isRehearsal {
-            do throws(VaultError) { try Rebuild.compact(ours, progress: progress) } catch {
-                // A damaged file cannot be compacted. Our file stays until the other side has compacted its own.
-                guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
-                return MergeReport(outcome)
-            }
+        guard !options.onlyCompares else { return MergeReport(.merged) }
+        do throws(VaultError) { try Rebuild.compact(ours, progress: progress) } catch {
+            // A damaged file cannot be compacted. Our file stays until the other side has compacted its own.
+            guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+            return MergeReport(outcome)
         }
         return MergeReport(.merged)
     }
@@ -330,7 +351,7 @@ private struct Merging {
         let known = try KnownDots(staying, branch)
         guard !known.coversBranch else { return MergeReport(.ours) }
         guard options.acceptsOldKeys else { throw refusal }
-        let adoption = try Adoption(staying, branch, known, progress)
-        return try options.isRehearsal ? adoption.rehearse() : adoption.write()
+        guard !options.onlyCompares else { return MergeReport(.adopted) }
+        return try Adoption(staying, branch, known, progress).write()
     }
 }

@@ -110,7 +110,7 @@ struct MergeEnd {
         header.epoch = epoch
         header.slots = []
         for choice in stay { header.slots.append(try sealed(choice, rekeying, newKeys)) }
-        try SlotEditing.checkCosts(header.slots)
+        try SlotEditing.checkCosts(header.slots, insteadOf: store.header.slots)
         try Self.checkRoom(rekeying.keyring)
         report.notes += try rekeying.keptItems().map { .keptForDevice($0) }
         let replacement = Store.Replacement(

@@ -1,18 +1,28 @@
+internal import VaultStore
+
 /// Options for merging two copies of a vault.
 public struct MergeOptions: Sendable {
     /// True if values of a branch under replaced keys may be imported, as values to settle or as earlier values
     ///
     public var acceptsOldKeys = false
-    /// True if the merge is a dry run: nothing is written, and the lock is not acquired.
+    /// True if the merge is a dry run: it makes the same changes in memory, and so reports and fails as the merge does,
+    /// as far as this does not depend on the disk, permissions or other programs. The file is not written to, and its
+    /// lock is not acquired. A dry run takes as much memory as the merge would write. It throws `outOfMemory` if the
+    /// system refuses that memory; by default, Linux grants it even if there is too little, and may end the process
+    /// when the memory is used.
     public var isRehearsal = false
     /// True if our copy is to keep the values that it shows where the result would show older values that our copy has
     /// replaced. This happens if one copy removed an item without having seen another copy's change to the item, so
     /// that the item comes back as it was in that other copy. The items concerned are first changed in our copy, but no
-    /// field is changed; a dry run reports the same result without a change. `Machine.merge` sets this option.
+    /// field is changed. `Machine.merge` sets this option.
     public var keepsNewerValues = false
     /// True if two files with equal contents are to become one: theirs replaces ours, ours is kept or, if each contains
     /// what was erased from the other, ours is compacted, which is reported as `merged`.
     package var unifiesFiles = false
+    /// True if only the outcome is needed. The copies are compared where they are: nothing is written or merged, not
+    /// even in memory, and the lock of the file is not acquired. The report has the outcome with which the merge would
+    /// begin to write, and nothing else. Unlike a dry run, this does not tell whether the merge would fail later.
+    package var onlyCompares = false
 
     /// Makes the default options.
     public init() {}
@@ -38,12 +48,15 @@ public struct MergeReport: Sendable, Equatable {
     public enum Note: Sendable, Hashable {
         /// Both copies changed these fields of an item; the losing values are left to settle.
         case conflict(ItemKey, fields: [ConflictField])
+        /// The other copy has settled the item's conflicts, and the item shows what it did.
+        case settled(ItemKey)
         /// An item that one copy removed is kept, because the other changed it.
         case keptAgainstRemoval(ItemKey)
         /// An item is listed under a different key than before: it was renamed in the other copy, or another item now
         /// has its key.
         case renamed(ItemKey, to: ItemKey)
-        /// An item no longer has a secret: the only secret left was forgotten.
+        /// An item no longer shows a secret: the only one left was forgotten, is left to settle, or is an earlier
+        /// value.
         case withoutSecret(ItemKey)
         /// Two writers used one replica id, so a removal of the item cannot be detected; the item is kept.
         case keptForSplitID(ItemKey)
@@ -69,6 +82,9 @@ public struct MergeReport: Sendable, Equatable {
         case slotLostGroups(SlotID, name: String, groups: [String])
         /// A slot now grants these additional groups.
         case slotGainedGroups(SlotID, name: String, groups: [String])
+        /// A slot was granted these groups in one copy, and now also opens values that the other copy put into them
+        /// without having seen the grant.
+        case slotReadsMore(SlotID, name: String, groups: [String])
         /// Together, the copies had removed every full slot, so the slot that opened this copy was added again; the
         /// others are gone.
         case slotAddedAgain(SlotID, name: String)
@@ -101,6 +117,8 @@ public struct MergeReport: Sendable, Equatable {
     public internal(set) var removed: [ItemKey] = []
     /// Findings that a user may want to know about.
     public internal(set) var notes: [Note] = []
+    /// The reasons why the items of the notes `withoutSecret` show no secret.
+    package private(set) var missingSecrets: [ItemKey: VaultError.MissingSecret] = [:]
     /// The number of earlier values that an item keeps, if this number changed here.
     public internal(set) var limit: Int?
     /// True if the merge was a dry run and nothing was written.
@@ -122,14 +140,24 @@ public struct MergeReport: Sendable, Equatable {
         }
     }
 
-    /// True if there are values for a user to settle; see `Vault.conflicts()`.
-    public var hasConflicts: Bool {
-        notes.contains { note in
+    /// True if there are values for a user to settle (see `Vault.conflicts()`), or items that no longer show a secret.
+    public var hasConflicts: Bool { leavesValuesToSettle || !missingSecrets.isEmpty }
+
+    /// True if there are values for a user to settle. All values of an item that only a branch had are.
+    package var leavesValuesToSettle: Bool {
+        guard outcome != .adopted || added.isEmpty else { return true }
+        return notes.contains { note in
             switch note {
-            case .conflict, .withoutSecret, .takenInToSettle: true
+            case .conflict, .takenInToSettle: true
             default: false
             }
         }
+    }
+
+    /// Adds a note about an item that no longer shows a secret.
+    mutating func noteMissingSecret(_ key: ItemKey, _ reason: VaultError.MissingSecret) {
+        notes.append(.withoutSecret(key))
+        missingSecrets[key] = reason
     }
 
     /// Records the changes that result from replacing this copy with another.
@@ -145,6 +173,8 @@ public struct MergeReport: Sendable, Equatable {
             }
             if !item.fields.isEmpty {
                 taken.append(after)
+            } else if item.isSettled {
+                notes.append(.settled(after))
             } else if item.hasOtherEarlierValues || item.hasOtherConflicts {
                 supplemented.append(after)
             }

@@ -83,6 +83,9 @@ struct MergeWriter {
             transaction.tally.liveBytes -= ItemFrames.bytes(
                 old.entry, old.largeRecords, try transaction.core.past(of: old))
             if entry.hasRecord { try transaction.note(old, now: key, in: entry.compartment) }
+            // The other copy may have sealed an attribute whose value is in our pages.
+            let sealed = placed.listed.filter { $0.flags.contains(.sealed) }.map(\.name)
+            try transaction.note(sealed: sealed, before: old, now: key, in: entry.compartment)
         }
         let plain = try transaction.entry(PageName(key))
         let listed = PageName(key, second: plain?.entry.id == item.id ? nil : item.id).listed

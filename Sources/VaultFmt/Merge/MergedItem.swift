@@ -13,7 +13,7 @@ struct MergedItem {
     /// An item of one copy.
     struct Held {
         let item: Item
-        var state: ItemState
+        let state: ItemState
         /// The reader of the copy that contains the item.
         let reader: VaultCore
 
@@ -153,6 +153,13 @@ struct MergedItem {
             if unseen.allSatisfy({ $0 < dot }) || (hasRegressed && !isContinued) { older.insert(field) }
         }
         return older.isEmpty && !hasReturned ? nil : older
+    }
+
+    /// Returns whether nothing of our item is left to settle any more, and our copy had every earlier value before, as
+    /// an earlier value or to settle. `view` is that of the merged item.
+    func isSettled(_ view: ItemView) -> Bool {
+        guard let ours, ours.item.needsSettling, view.marks.isEmpty else { return false }
+        return view.earlier.allSatisfy { ours.state.values[$0] != nil }
     }
 
     /// Returns whether the item is kept although one copy has removed it.

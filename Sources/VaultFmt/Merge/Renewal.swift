@@ -5,13 +5,11 @@ internal import VaultStore
 /// change no field, but the other copy has not seen them, so the items concerned stay as our copy shows them.
 struct Renewal {
     private let mine: MergeSide
-    private let its: MergeSide
     private let items: [(item: Item, fields: Set<FieldName>)]
 
     /// Returns nil if the merge would show nothing older, or if that cannot be determined because of damage.
     init?(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) {
         self.mine = mine
-        self.its = its
         do throws(VaultError) { items = try ItemsMerge(mine, its).regressed() } catch {
             guard ItemsMerge.isDamage(error) else { throw error }
             return nil
@@ -35,32 +33,6 @@ struct Renewal {
             transaction.end()
             throw error
         }
-    }
-
-    /// Returns the states that the items would have after the changes, for a dry run. Neither copy includes the dots of
-    /// these states.
-    func rehearsed() throws(VaultError) -> [Bytes16: ItemState] {
-        let (core, now) = (mine.core, mine.store.fileSystem.now())
-        let ids = Set((mine.vector.rows + its.vector.rows).map(\.id))
-        var replica = ReplicaID.max
-        while ids.contains(replica) { replica -= 1 }
-        let time = Revision.first(ofMillisecond: UInt64(clamping: now)) ?? Format.Limit.number
-        var revision = max(time, mine.vector.clock)
-        var states: [Bytes16: ItemState] = [:]
-        for (item, fields) in items {
-            revision += 1
-            let state = try core.state(of: item)
-            let view = try core.view(of: item, state)
-            var edit = Self.edit(fields, state, view)
-            (edit.created, edit.modified) = (item.created, item.modified)
-            let edited = try state.changed(
-                edit, dot: Dot(revision: revision, replica: replica), time: now, view, limit: core.limit
-            ) { (name) throws(VaultError) in
-                try core.classOf(name, state.values[name], of: item, before: item.referrer)
-            }
-            states[item.entry.id] = edited.state
-        }
-        return states
     }
 
     /// Returns the change to an item that writes these fields with the values that they show. Values that are left to

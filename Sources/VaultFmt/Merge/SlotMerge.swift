@@ -39,7 +39,7 @@ struct SlotMerge {
         guard slots.count <= Format.Limit.slots else {
             throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.slots) slots")
         }
-        try SlotEditing.checkCosts(slots.map(\.slot))
+        try SlotEditing.checkCosts(slots.map(\.slot), insteadOf: ours.store.header.slots)
     }
 
     /// True if the result has a full slot that this version can open.
@@ -133,13 +133,12 @@ struct SlotMerge {
         throw isInOurs ? VaultError.slotsInUseGone : VaultError.ownSlotGone
     }
 
-    /// Adds back the slot that opened our copy, under the dot of a change, because no full slot is left; a dry
-    /// run makes no change, and so has no dot.
-    mutating func addOpenedAgain(_ dot: Dot?) throws(VaultError) {
+    /// Adds back the slot that opened our copy, under the dot of a change, because no full slot is left.
+    mutating func addOpenedAgain(_ dot: Dot) throws(VaultError) {
         let id = ours.store.slot.id
         guard let state = try ours.slots()[id] else { return }
         var again = try choice(id, ours, state, isOurs: true, isTheirs: false)
-        if let dot { (again.made, again.changed) = (dot, dot) }
+        (again.made, again.changed) = (dot, dot)
         slots.removeAll { $0.id == id }
         slots.append(again)
         notes.removeAll { $0 == .slotRemoved(SlotID(id), name: again.part.name) }

@@ -10,17 +10,15 @@ struct StateMerge {
     private let slots: SlotMerge
     private let progress: ((UInt64, UInt64) -> Void)?
 
-    /// `renewed`: for a dry run, the states that items of ours would have after changes that come before the merge.
     init(
-        _ ours: MergeSide, _ theirs: MergeSide, split: [ReplicaID], _ progress: ((UInt64, UInt64) -> Void)?,
-        renewed: [Bytes16: ItemState] = [:]
+        _ ours: MergeSide, _ theirs: MergeSide, split: [ReplicaID], _ progress: ((UInt64, UInt64) -> Void)?
     ) throws(VaultError) {
         self.ours = ours
         self.theirs = theirs
         self.split = split
         self.progress = progress
         slots = try SlotMerge(ours, theirs)
-        items = try ItemsMerge(ours, theirs, renewed: renewed)
+        items = try ItemsMerge(ours, theirs)
     }
 
     /// Returns whether the union equals our copy.
@@ -47,17 +45,6 @@ struct StateMerge {
         return report
     }
 
-    func rehearse() throws(VaultError) -> MergeReport {
-        var slots = slots
-        if !slots.hasFullSlot { try slots.addOpenedAgain(nil) }
-        _ = try slots.opened()
-        let keyring = try KeyringMerge(ours, theirs, slots)
-        var report = report(slots, keyring)
-        try items.rehearse(limit: keyring.keyring.keeping.count, &report)
-        report.sort()
-        return report
-    }
-
     func write() throws(VaultError) -> MergeReport {
         let core = ours.core
         let transaction = try Transaction(core)
@@ -73,6 +60,8 @@ struct StateMerge {
             let united = try united(keyring, transaction.next)
             try transaction.ring.change { (keyring) throws(VaultError) in keyring = united }
             try MergeWriter(transaction, items, theirs.core, progress).write(&report)
+            // These notes come before those about items, because a long report may be cut off at its end.
+            report.notes = try NewReaders(ours, theirs, slots, items).notes() + report.notes
             report.sort()
             let keys = MergeEnd.Keys(slots: slots, keyring: keyring, opened: opened, handOvers: try handOvers())
             try MergeEnd(core, transaction, progress).commit(keys, &report)

@@ -15,13 +15,19 @@ public struct SalvageReport: Sendable {
     public internal(set) var withoutIndex: [ItemKey] = []
     /// Items for which only an older secret authenticates.
     public internal(set) var older: [ItemKey] = []
-    /// Items that could not be recovered, with the reasons.
+    /// Items that could not be recovered, with the reasons. An item that was renamed by an unproven change is listed
+    /// once, under the name that `unproven` has.
     public internal(set) var lost: [(key: ItemKey, reason: String)] = []
     /// Items that were recovered without some of their large attributes or earlier values.
     public internal(set) var partial: [ItemKey] = []
     /// Items for which something was found (the item itself, or a newer state of it) that no owner's commit refers to,
     /// and that the holder of a scoped slot could have made. It was left out, unless the caller asked for it.
     public internal(set) var unproven: [ItemKey] = []
+    /// The items of `unproven` whose unproven state is in the new vault, because the caller asked for it.
+    public internal(set) var recoveredUnproven: [ItemKey] = []
+    /// The items of `unproven` of which the new vault contains another state, with the key of that state: an unproven
+    /// change can have renamed the item.
+    public internal(set) var recoveredInstead: [(key: ItemKey, recovered: ItemKey)] = []
     /// Items that were taken from a change whose commit is damaged or missing: no commit proves that the change was
     /// completed, or that nothing else belonged to it.
     public internal(set) var uncommitted: [ItemKey] = []
@@ -189,6 +195,8 @@ struct SalvageSource: ~Copyable {
         let proven: SalvageIndex.Found?
         /// The unproven state; nil if it adds nothing to the proven one.
         let unproven: SalvageIndex.Found?
+        /// The reason why there is no proven state, if an owner's commit proves that there was one.
+        var loss: String?
     }
 
     /// Collects every item whose name is known, in its newest state.
@@ -201,7 +209,9 @@ struct SalvageSource: ~Copyable {
             report.notes.append("the file contains too many false objects: not all of them were tried")
         }
         let damaged = try scan.damagedCommits()
-        if damaged > 0 { report.notes.append("the data that \(damaged) commits appended is damaged") }
+        if damaged > 0 {
+            report.notes.append("the data that \(damaged) \(damaged == 1 ? "commit" : "commits") appended is damaged")
+        }
         if scan.bytesAfterNewest > 0 {
             report.notes.append("\(scan.bytesAfterNewest) bytes after the newest commit do not belong to any commit")
         }
@@ -227,17 +237,41 @@ struct SalvageSource: ~Copyable {
         if index.hasGaps {
             report.notes.append("parts of the index are lost: older pages and the records themselves were used instead")
         }
-        report.lost += index.lost
-        report.removedLater = index.removedLater.sorted()
         report.unnamed = index.unnamed
         guard store.forgeable.hasIndex else {
+            report.lost += index.lost
             return index.items.values.sorted { PageName.precedes($0.name, $1.name) }
                 .map { Candidate(proven: $0, unproven: nil) }
         }
         let all = SalvageIndex(scan, store, withUnproven: true)
         report.unnamed = min(index.unnamed, all.unnamed)
-        let names = Set(index.items.keys).union(all.items.keys).sorted(by: PageName.precedes)
-        return try names.map { (name) throws(VaultError) in try candidate(index.items[name], all.items[name]) }
+        var losses = Dictionary(index.lost.map { ($0.key, $0.reason) }, uniquingKeysWith: { first, _ in first })
+        let items = try candidates(index.items, all.items, &losses)
+        report.lost += index.lost.filter { losses[$0.key] != nil }
+        return items
+    }
+
+    /// Pairs the proven state of each item with its unproven one: under the same name or, if an unproven change renamed
+    /// the item, by its id.
+    /// - `losses`: The items whose proven state is lost. Those that have an unproven state are moved to it.
+    private func candidates(
+        _ proven: [PageName: SalvageIndex.Found], _ all: [PageName: SalvageIndex.Found],
+        _ losses: inout [ItemKey: String]
+    ) throws(VaultError) -> [Candidate] {
+        var others = all.filter { proven[$0.key] == nil }
+        let renamed = Dictionary(
+            others.values.compactMap { found in found.id.map { ($0, found.name) } },
+            uniquingKeysWith: { first, _ in first })
+        var named: [(name: PageName, candidate: Candidate)] = []
+        for (name, found) in proven {
+            let other = all[name] ?? found.id.flatMap { renamed[$0] }.flatMap { others.removeValue(forKey: $0) }
+            named.append((name, try candidate(found, other)))
+        }
+        for (name, other) in others {
+            let loss = losses.removeValue(forKey: other.key)
+            named.append((name, Candidate(proven: nil, unproven: other, loss: loss)))
+        }
+        return named.sorted { PageName.precedes($0.name, $1.name) }.map(\.candidate)
     }
 
     /// Returns the state of the newest commit; nil if there is none, or its vector is damaged.
@@ -254,10 +288,8 @@ struct SalvageSource: ~Copyable {
         }
     }
 
-    private func candidate(_ proven: SalvageIndex.Found?, _ other: SalvageIndex.Found?) throws(VaultError) -> Candidate
-    {
+    private func candidate(_ proven: SalvageIndex.Found, _ other: SalvageIndex.Found?) throws(VaultError) -> Candidate {
         guard let other else { return Candidate(proven: proven, unproven: nil) }
-        guard let proven else { return Candidate(proven: nil, unproven: other) }
         let named = proven.item?.entry
         let known = max(named?.recordRevision ?? 0, proven.record?.identity.revision ?? 0)
         var isNews = other.item?.revision ?? 0 > proven.item?.revision ?? 0
@@ -287,14 +319,39 @@ struct SalvageSource: ~Copyable {
         try vault.transaction { (transaction) throws(VaultError) in
             // Existing items are kept even if this version would not create items of their class (R-6.2).
             transaction.makesAnyClass = true
-            for item in items {
-                if let unproven = item.unproven { report.unproven.append(unproven.key) }
-                guard let chosen = takesUnproven ? item.unproven ?? item.proven : item.proven else { continue }
-                try SalvageCopy(chosen, store, transaction).run(&report)
-            }
+            for item in items { try recover(item, takesUnproven: takesUnproven, transaction, &report) }
             // All values that were found have been added; restore the number of earlier values that the damaged vault
             // kept.
             if isSettingProven { try transaction.keepVersions(keptVersions) }
         }
+    }
+
+    /// Adds the unproven state of an item if the caller wants it and it can be read, or else the proven one. Each item
+    /// thus comes back once, or is lost.
+    private func recover(
+        _ item: Candidate, takesUnproven: Bool, _ transaction: Transaction, _ report: inout SalvageReport
+    ) throws(VaultError) {
+        var loss: (key: ItemKey, reason: String)?
+        if let unproven = item.unproven {
+            if let reason = item.loss { loss = (unproven.key, reason) }
+            report.unproven.append(unproven.key)
+            if takesUnproven {
+                guard let reason = try SalvageCopy(unproven, store, transaction).run(&report) else {
+                    return report.recoveredUnproven.append(unproven.key)
+                }
+                if loss == nil { loss = (unproven.key, reason) }
+            }
+        }
+        if let proven = item.proven {
+            guard let reason = try SalvageCopy(proven, store, transaction).run(&report) else {
+                if let unproven = item.unproven {
+                    report.recoveredInstead.append((unproven.key, proven.key))
+                }
+                return
+            }
+            // Both states are lost, which is one loss, under the name that the unproven state is reported with.
+            loss = (item.unproven?.key ?? proven.key, reason)
+        }
+        if let loss { report.lost.append(loss) }
     }
 }

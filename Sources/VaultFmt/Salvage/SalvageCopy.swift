@@ -45,11 +45,19 @@ struct SalvageCopy {
         }
     }
 
+    /// The values that the item does not show, oldest first.
+    private struct KeptValues {
+        var values: [Kept] = []
+        /// False if the list of them is damaged.
+        var isWhole = true
+    }
+
     /// Recovers the item from the record that the index refers to; from the newest record found, if that record is
     /// newer or the referenced record is damaged; or, otherwise, from an earlier value.
-    func run(_ report: inout SalvageReport) throws(VaultError) {
+    /// - Returns: The reason why the item is lost; nil if it was recovered.
+    func run(_ report: inout SalvageReport) throws(VaultError) -> String? {
         var reason = "its record is damaged"
-        var kept = try keptValues(&report)
+        var kept = try keptValues()
         let named = found.item.map { $0.entry }
         let hasNewer =
             found.isUncertain && found.record.map { $0.identity.revision > named?.recordRevision ?? 0 } ?? false
@@ -61,7 +69,7 @@ struct SalvageCopy {
                 } else if found.isUncertain {
                     report.withoutIndex.append(found.key)
                 }
-                return
+                return nil
             } catch { reason = try Self.tolerated(error) }
         }
         if let record = found.record {
@@ -74,20 +82,21 @@ struct SalvageCopy {
                 } else {
                     report.older.append(found.key)
                 }
-                return
+                return nil
             } catch { if named == nil { reason = try Self.tolerated(error) } }
         }
-        while let last = kept.lastIndex(where: { $0.name.field == .secret && !$0.isMark }) {
+        while let last = kept.values.lastIndex(where: { $0.name.field == .secret && !$0.isMark }) {
             do throws(VaultError) {
-                try add(try value(of: kept.remove(at: last)), kept, &report)
-                return report.older.append(found.key)
+                try add(try value(of: kept.values.remove(at: last)), kept, &report)
+                report.older.append(found.key)
+                return nil
             } catch { _ = try Self.tolerated(error) }
         }
-        report.lost.append((found.key, reason))
+        return found.isRemovedLater ? "\(reason); a change whose commit is damaged or missing removed it" : reason
     }
 
     private func add(
-        _ value: consuming Value, _ kept: [Kept], _ report: inout SalvageReport
+        _ value: consuming Value, _ kept: KeptValues, _ report: inout SalvageReport
     ) throws(VaultError) {
         let compartment = found.record.flatMap { store.view.compartment($0.identity.compartment) }
         let accessibility = found.item?.accessibility ?? compartment?.accessibility ?? .whenUnlocked
@@ -100,8 +109,9 @@ struct SalvageCopy {
             accessibility: isPossible ? accessibility : .whenUnlocked,
             created: found.item?.created, modified: found.item?.modified)
         report.recovered += 1
-        let isWhole = try addKept(kept, to: key, &report)
-        if value.isPartial || !isWhole, report.partial.last != found.key { report.partial.append(found.key) }
+        if found.isRemovedLater { report.removedLater.append(found.key) }
+        let isWhole = try addKept(kept.values, to: key, &report)
+        if value.isPartial || !isWhole || !kept.isWhole { report.partial.append(found.key) }
     }
 
     /// Returns the key under which the item was listed, or a key with another suffix if two items were listed under
@@ -119,9 +129,9 @@ struct SalvageCopy {
 
     /// Returns the earlier values and the values to settle that the index refers to, oldest first. If there is no
     /// entry, returns the earlier values whose records were found.
-    private func keptValues(_ report: inout SalvageReport) throws(VaultError) -> [Kept] {
-        guard let item = found.item else { return looseValues() }
-        guard item.hasPast else { return [] }
+    private func keptValues() throws(VaultError) -> KeptValues {
+        guard let item = found.item else { return KeptValues(values: looseValues()) }
+        guard item.hasPast else { return KeptValues() }
         do throws(VaultError) {
             let state = try store.state(of: item, try store.past(of: item))
             let end = max(item.entry.past?.offset ?? 0, item.referrer)
@@ -129,15 +139,16 @@ struct SalvageCopy {
                 try store.classOf(name, state.values[name], of: item, before: end)
             }
             let marks = Set(view.marks)
-            return (view.earlier + view.marks).sorted { ($0.dot, $0.field) < ($1.dot, $1.field) }.compactMap { name in
+            let names = (view.earlier + view.marks).sorted { ($0.dot, $0.field) < ($1.dot, $1.field) }
+            let values = names.compactMap { name in
                 state.values[name].map {
                     Kept(name: name, isMark: marks.contains(name), source: .held($0, before: end))
                 }
             }
+            return KeptValues(values: values)
         } catch {
             _ = try Self.tolerated(error)
-            report.partial.append(found.key)
-            return []
+            return KeptValues(isWhole: false)
         }
     }
 

@@ -16,11 +16,16 @@ struct SalvageIndex {
         let isUncertain: Bool
         /// True if the item is from a change whose commit is damaged or missing.
         var isUncommitted = false
+        /// True if a change whose commit is damaged or missing removed the item.
+        var isRemovedLater = false
         /// The offset of the leaf that contains the item; nil if the item is not in any state.
         var leaf: UInt64?
 
         /// The key under which the item is listed.
         var key: ItemKey { name.listed }
+
+        /// The item's id; nil if neither an entry nor a record was found.
+        var id: Bytes16? { item?.entry.id ?? record?.identity.item }
 
         /// The newest record of the item, not counting earlier values.
         var record: SalvageScan.Record? { records?.own }
@@ -61,8 +66,6 @@ struct SalvageIndex {
     private(set) var hasGaps = false
     /// The number of items that the newest commit counts beyond those that were found.
     private(set) var unnamed: UInt64 = 0
-    /// Items that were removed by a change whose commit is damaged or missing.
-    private(set) var removedLater: [ItemKey] = []
     /// Ranges that an older state covers, and the clock up to which that state includes every change.
     private var covered: [(gap: Gap, clock: UInt64)] = []
     private var open: [Gap] = []
@@ -97,7 +100,7 @@ struct SalvageIndex {
     }
 
     private mutating func findLost() {
-        let found = Set(items.values.compactMap { $0.item?.entry.id ?? $0.record?.identity.item })
+        let found = Set(items.values.compactMap(\.id))
         lost = []
         for name in invalid.keys.sorted(by: PageName.precedes) where items[name] == nil {
             guard let entry = invalid[name], !found.contains(entry.item) else { continue }
@@ -206,7 +209,7 @@ struct SalvageIndex {
                 if let known, known.name != name { items[known.name] = nil }
                 items[name] = Found(
                     name: name, item: known?.name == name ? known?.item : nil, records: found, isUncertain: true,
-                    isUncommitted: true)
+                    isUncommitted: true, isRemovedLater: known?.name == name && known?.isRemovedLater == true)
             } catch { continue }
         }
     }
@@ -232,19 +235,20 @@ struct SalvageIndex {
         } catch { return }
     }
 
-    /// Records the items that the change removed: the change's leaves cover the keys of these items, or contain other
-    /// items of their old leaf, but do not contain the items themselves.
+    /// Marks the items that the change removed: the change's leaves cover the keys of these items, or contain other
+    /// items of their old leaf, but do not contain the items themselves. An item that the change renamed is found under
+    /// its new name afterwards, without the mark.
     private mutating func noteRemovals(_ leaves: [Page]) {
         let there = Set(leaves.flatMap { page in (0..<page.count).map { page.key($0) } })
         func isThere(_ found: Found) -> Bool { found.item.map { there.contains($0.pageName.bytes) } ?? true }
         let replaced = Set(items.values.filter { $0.item != nil && isThere($0) }.compactMap(\.leaf))
-        for found in items.values where !isThere(found) {
+        for found in Array(items.values) where !isThere(found) {
             guard let bytes = found.item?.pageName.bytes else { continue }
             let isCovered = leaves.contains { page in
                 page.count > 0 && !ByteOrder.isLess(bytes, page.key(0))
                     && !ByteOrder.isLess(page.key(page.count - 1), bytes)
             }
-            if isCovered || found.leaf.map(replaced.contains) == true { removedLater.append(found.key) }
+            if isCovered || found.leaf.map(replaced.contains) == true { items[found.name]?.isRemovedLater = true }
         }
     }
 

@@ -226,14 +226,17 @@ struct SalvageScan {
 
     // MARK: records
 
-    /// The keyring of the newest state whose keyring still exists exactly as referenced by an owner's commit; failing
-    /// that, the last keyring in the file, which anyone with the index key could have made.
+    /// The keyring of the newest state, if it still exists exactly as an owner's commit refers to it. Otherwise, if
+    /// only owners have the index key, the last keyring in the file, which is usually the spare of the damaged one
+    /// if others have it too, the keyring of an earlier state, or, failing that, the last one in the file,
+    /// which any of them could have made.
     var keyring: (keyring: Keyring, isProven: Bool)? {
-        let states = commits.sorted { $0.commit.generation > $1.commit.generation }
-        for state in states {
+        let last = keyrings.max { $0.ref.offset < $1.ref.offset }.map { ($0.keyring, false) }
+        for state in commits.sorted(by: { $0.commit.generation > $1.commit.generation }) {
             if let found = keyrings.first(where: { $0.ref == state.commit.keyring }) { return (found.keyring, true) }
+            if let last, !store.forgeable.hasIndex { return last }
         }
-        return keyrings.max { $0.ref.offset < $1.ref.offset }.map { ($0.keyring, false) }
+        return last
     }
 
     /// Opens the records that were found, using the current keyring. A region that only looks like a record may contain

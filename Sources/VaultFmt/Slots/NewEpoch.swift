@@ -108,7 +108,7 @@ struct NewEpoch: ~Copyable {
                 change.dropped.append(try SlotInfo(slot, core))
             }
         }
-        try SlotEditing.checkCosts(header.slots)
+        try SlotEditing.checkCosts(header.slots, insteadOf: store.header.slots)
         change.keptForDevices = try rekeying.keptItems()
         rekeying.keepSlots(of: header)
         let replacement = Store.Replacement(

@@ -97,7 +97,7 @@ public struct Rotation: ~Copyable {
         let made = try slots(core, factors, keys, rekeying)
         var header = Header(id: store.vault, epoch: epoch, slots: made.slots, extensions: store.header.extensions)
         header.length = Format.headerStep
-        try SlotEditing.checkCosts(header.slots)
+        try SlotEditing.checkCosts(header.slots, insteadOf: store.header.slots)
         let copied = try rekeying.keptItems()
         rekeying.keepSlots(of: header)
         for slot in header.slots {

@@ -41,20 +41,30 @@ enum SlotEditing {
             .invalidArgument, "these factors already open \(described); use different factors for another slot")
     }
 
-    /// Throws `kdfLimit` if the slots are too costly for readers to try all of them.
-    static func checkCosts(_ slots: [Slot]) throws(VaultError) {
-        var spent: [SlotFactors: UInt64] = [:]
-        let limits = ReaderLimits()
+    /// Throws `kdfLimit` if the slots are too costly for readers to try all of them, unless they cost no more than those
+    /// before.
+    static func checkCosts(_ slots: [Slot], insteadOf before: [Slot] = []) throws(VaultError) {
+        let most = ReaderLimits().totalKiBPasses
+        let old = costs(before)
+        for (factors, cost) in costs(slots) where cost > most && cost > old[factors, default: 0] {
+            throw VaultError(
+                .kdfLimit,
+                "with this slot, trying all slots with a \(FactorKinds(factors)) would cost more than readers allow: choose a lower cost, or remove a slot"
+            )
+        }
+    }
+
+    /// Returns the cost of trying all slots with the same factors, in KiB times passes.
+    private static func costs(_ slots: [Slot]) -> [SlotFactors: UInt64] {
+        var costs: [SlotFactors: UInt64] = [:]
         for slot in slots {
             guard let cost = slot.known?.stretch?.cost else { continue }
-            do throws(VaultError) { try limits.spend(cost, &spent[slot.factors, default: 0]) } catch {
-                let kinds = FactorKinds(slot.factors)
-                throw VaultError(
-                    .kdfLimit,
-                    "with this slot, trying all slots with a \(kinds) would cost more than readers allow: choose a lower cost, or remove a slot"
-                )
-            }
+            // Both factors are 32-bit numbers, so the product cannot overflow.
+            let (sum, overflow) = costs[slot.factors, default: 0].addingReportingOverflow(
+                UInt64(cost.memoryKiB) * UInt64(cost.passes))
+            costs[slot.factors] = overflow ? .max : sum
         }
+        return costs
     }
 
     /// Reseals an owner part after its text or the slot's payload has changed; the part's length must not change
@@ -87,7 +97,7 @@ enum SlotEditing {
         opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore
     ) throws(VaultError) {
         let store = core.store
-        try checkCosts(slots)
+        try checkCosts(slots, insteadOf: store.header.slots)
         var header = store.header
         header.slots = slots
         _ = try decoding { () throws(FormatError) in try header.encodeWithoutProof() }

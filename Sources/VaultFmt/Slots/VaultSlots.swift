@@ -174,6 +174,8 @@ extension Vault {
     /// Throws `busy` if another program has replaced or removed the slot in the meantime: for the slot that opened this
     /// vault, since the vault was opened or this handle last changed the slot; for any other slot, since this handle
     /// last read the file. Otherwise, this change could bring back a factor that the other program has just replaced.
+    /// `limits` applies to the cost that is kept, and to finding a slot that the new factors already open. A new cost
+    /// must be within the default limits.
     /// Throws `invalidArgument` for factors that open another slot, or for a slot that this version does not know;
     /// otherwise the same errors as `addSlot`.
     @discardableResult
@@ -198,7 +200,9 @@ extension Vault {
                         .invalidArgument, "this version does not support this slot's kind or factors")
                 }
                 let kept = old.known?.stretch.map { KDFCost($0.cost) } ?? .moderate
-                let inSlot = try (cost ?? kept).checked(for: factors.factors.kinds, allowWeak: allowWeak || cost == nil)
+                let inSlot = try (cost ?? kept).checked(
+                    for: factors.factors.kinds, allowWeak: allowWeak || cost == nil,
+                    limits: cost == nil ? limits : ReaderLimits())
                 try SlotEditing.requireNew(factors.factors, limits, besides: old.id, core)
                 let name = try core.ownerPart(of: old).part.name
                 let new = try NewSlot(

@@ -180,12 +180,16 @@ extension Transaction {
         if change.key == old.storedKey {
             changes.set(old.pageName.bytes, value)
         } else {
+            names.noteMove(of: old)
             try take(old)
             try put(value, for: old.entry.id, under: change.key)
         }
         tally.pasts += (entry.past == nil ? 0 : 1) - (old.hasPast ? 1 : 0)
         tally.liveBytes += ItemFrames.bytes(entry, placed.large, pasts.now)
         tally.liveBytes -= ItemFrames.bytes(old.entry, old.largeRecords, pasts.before)
+        let sealed = zip(attributes.all, written.attributes).filter { $1 && $0.flags.contains(.sealed) }
+        guard !sealed.isEmpty, let before = try committed(old) else { return }
+        try note(sealed: sealed.map { $0.0.name }, before: before, now: change.key, in: compartment)
     }
 
     /// Writes the entry and the past of an item that does not exist, or no longer exists, with the records that an

@@ -1,12 +1,19 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The second keys that a transaction has assigned to items.
+/// The second keys that a transaction has assigned to items, and the first keys of the items that it has moved.
 struct ItemNames {
     private(set) var second: [ItemKey: Set<Bytes16>] = [:]
+    /// The key that each moved item had before the transaction.
+    private(set) var before: [Bytes16: ItemKey] = [:]
 
     mutating func note(_ name: PageName) {
         if let item = name.second { second[name.key, default: []].insert(item) }
+    }
+
+    /// Notes that an item is about to get another key.
+    mutating func noteMove(of item: Item) {
+        if before[item.entry.id] == nil { before[item.entry.id] = item.storedKey }
     }
 }
 
@@ -29,6 +36,18 @@ extension Transaction {
     func current(_ item: Item) throws(VaultError) -> Item? {
         for name in [PageName(item.storedKey), PageName(item.storedKey, second: item.entry.id)] {
             if let found = try entry(name), found.entry.id == item.entry.id { return found }
+        }
+        return nil
+    }
+
+    /// Returns an item as it was when the transaction began; nil if the transaction created it.
+    func committed(_ item: Item) throws(VaultError) -> Item? {
+        let id = item.entry.id
+        let key = names.before[id] ?? item.storedKey
+        for name in [PageName(key), PageName(key, second: id)] {
+            guard let (page, index) = try core.store.tree.find(name.bytes) else { continue }
+            let found = try ItemCodec.item(name, page, index, entryCheck)
+            if found.entry.id == id { return found }
         }
         return nil
     }

@@ -6,10 +6,11 @@ internal import VaultStore
 ///
 /// Reads within the transaction include its changes; other handles do not see them before the commit.
 public final class Transaction: RecordReading {
-    /// Determines the treatment of old records that can be opened with fewer rights than their items now require.
+    /// Determines the treatment of old records, and of old values of attributes, that can be opened with fewer rights
+    /// than their items now require.
     public var narrowing = Narrowing.atOnce
-    /// The old records of this transaction, in order. They are removed by the commit or, if `narrowing` is `.later`,
-    /// when the vault is compacted.
+    /// The old records and values that this transaction leaves behind, in order. They are removed by the commit or, if
+    /// `narrowing` is `.later`, when the vault is compacted.
     public private(set) var remnants: [Remnant] = []
 
     let core: VaultCore
@@ -23,6 +24,8 @@ public final class Transaction: RecordReading {
     private let locatorKey: SecretBox
     /// The grants of the scoped slots, determined when first needed.
     private var grants: SlotGrants?
+    /// The sealed attributes whose old values are among the remnants, by item.
+    private var sealedFields: [Bytes16: Set<FieldName>] = [:]
     private var hasEnded = false
     /// True if items of classes that this version does not define may be created; only for items copied from another
     /// vault.
@@ -272,10 +275,35 @@ public final class Transaction: RecordReading {
         guard old.entry.compartment != compartment, let before = ring.compartment(old.entry.compartment),
             let now = ring.compartment(compartment)
         else { return }
-        if grants == nil, before.group.number != now.group.number { grants = try SlotGrants(core) }
-        let remnant = Remnant(
-            key, before, now, slots: grants?.count(with: before.group.number, without: now.group.number) ?? 0)
+        let isMoved = before.group.number != now.group.number
+        let slots = try isMoved ? slotGrants().count(with: before.group.number, without: now.group.number) : 0
+        let remnant = Remnant(key, before, now, slots: slots)
         if remnant.isReadable { remnants.append(remnant) }
+    }
+
+    /// Notes the old values, in the index, of attributes that are written as sealed ones. Every reader of the index
+    /// could read them. A value is noted once, even if the transaction writes the attribute several times.
+    ///
+    /// - `before`: The item as it was when the transaction began; only its values are in pages of the file.
+    func note(sealed names: [String], before: Item, now key: ItemKey, in compartment: UInt64) throws(VaultError) {
+        let shown = names.filter { name in
+            before.attributes.attribute(name)?.fileFlags.isDisjoint(with: [.inItemRecord, .inOwnRecord]) == true
+        }
+        guard !shown.isEmpty, let now = ring.compartment(compartment) else { return }
+        let slots = try slotGrants().count(without: now.group.number)
+        for name in shown {
+            let remnant = Remnant(key, sealed: name, now, slots: slots)
+            guard remnant.isReadable else { continue }
+            let field = FieldName.attribute(name)
+            if sealedFields[before.entry.id, default: []].insert(field).inserted { remnants.append(remnant) }
+        }
+    }
+
+    private func slotGrants() throws(VaultError) -> SlotGrants {
+        if let grants { return grants }
+        let found = try SlotGrants(core)
+        grants = found
+        return found
     }
 
     /// True if device-only items can be created.
@@ -306,9 +334,7 @@ public final class Transaction: RecordReading {
         tally.liveBytes += Int64(writer.bytesAdded) - Int64(writer.bytesRemoved)
         var ref = old.keyring
         if ring.isChanged {
-            let keyring = ring.keyring
-            let body = try decoding { () throws(FormatError) in try keyring.encode() }
-            ref = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
+            ref = try appender.append(ring.keyring, key: store.slot.keys.index, withSpare: store.writesSpares)
             tally.liveBytes += Int64(ref.length) - Int64(old.keyring.length)
         }
         var new = store.state.successor

@@ -27,6 +27,12 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.opened(item) }
     }
 
+    /// Returns the reason why an item that lacks a secret (`lacksSecret`) shows none. The item must be from the state
+    /// that is being read.
+    package func missingSecret(of item: Item) throws(VaultError) -> VaultError.MissingSecret {
+        try withCore { (core) throws(VaultError) in try core.missingSecret(of: item) }
+    }
+
     /// Returns the item with this key, its secret and all of its attributes, including large ones; nil if it does not
     /// exist. Throws the same errors as `get`.
     package func whole(_ key: ItemKey) throws(VaultError) -> OpenedItem? {

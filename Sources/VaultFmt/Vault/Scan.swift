@@ -225,7 +225,7 @@ final class ScanPart: Sendable {
         while state.next < items.count {
             let index = state.next
             guard !items[index].entry.lacksSecret else {
-                state.results.append(.failure(VaultCore.noSecret))
+                state.results.append(.failure(VaultError.noSecret(.unknown)))
                 state.next += 1
                 continue
             }

@@ -8,6 +8,8 @@ final class VaultCore: RecordReading {
     let device: SecretBox?
     let deviceID: Bytes16
     let lockWait: Double
+    /// True if changes are kept in memory and end with this object.
+    let isRehearsal: Bool
     let compartments = CompartmentKeys()
     private(set) var view: KeyringView
     private(set) var isLocked = false
@@ -23,9 +25,10 @@ final class VaultCore: RecordReading {
     /// The number of dead bytes in the file when that compaction failed; 0 if it did not fail.
     var deadWhenBlocked: UInt64 = 0
 
-    init(_ store: Store, device: consuming Device?, lockWait: Double) {
+    init(_ store: Store, device: consuming Device?, lockWait: Double, isRehearsal: Bool = false) {
         self.store = store
         self.lockWait = lockWait
+        self.isRehearsal = isRehearsal
         if let device = consume device {
             deviceID = device.id.bytes
             self.device = SecretBox(device.secret.copy())
@@ -57,6 +60,15 @@ final class VaultCore: RecordReading {
             compartments.forgetAll()
             knownPastKey = nil
         }
+    }
+
+    /// Returns the newest state for a rehearsal: its changes are kept in memory and end with it, and the file is only
+    /// read.
+    func rehearsal() throws(VaultError) -> VaultCore {
+        try refresh()
+        var own: Device? = nil
+        if let device { own = try Device(id: DeviceID(deviceID), secret: device.secret.copy()) }
+        return VaultCore(try store.rehearsal(), device: own, lockWait: lockWait, isRehearsal: true)
     }
 
     // MARK: reading

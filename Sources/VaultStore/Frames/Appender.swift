@@ -152,6 +152,28 @@ package final class Appender {
         }
     }
 
+    /// Appends a keyring.
+    package func append(_ keyring: Keyring, key: borrowing Secret) throws(VaultError) -> ObjectRef {
+        let body = try decoding { () throws(FormatError) in try keyring.encode() }
+        return try append(body, as: .keyring, .keyring, key: key)
+    }
+
+    /// Appends a keyring, preceded by its spare if the writer writes spares, and returns a reference to the
+    /// keyring.
+    package func append(
+        _ keyring: Keyring, key: borrowing Secret, withSpare writesSpares: Bool
+    ) throws(VaultError) -> ObjectRef {
+        if writesSpares { try append(spareOf: keyring, key: key) }
+        return try append(keyring, key: key)
+    }
+
+    /// Appends the spare of a keyring.
+    package func append(spareOf keyring: Keyring, key: borrowing Secret) throws(VaultError) {
+        var spare = keyring
+        spare.handOvers = []
+        _ = try append(spare, key: key)
+    }
+
     /// Returns a frame that was appended, reading it from the buffer or, if it was already written, from the file.
     package func frame(_ ref: ObjectRef) throws(VaultError) -> [UInt8] {
         guard ref.offset >= base else { return try file.bytes(ref.length, at: ref.offset) }

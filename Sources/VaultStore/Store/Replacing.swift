@@ -35,8 +35,7 @@ extension Store {
             try Store.writeHeader(bytes, to: file)
             try file.copy(from: self.file, header.bodyStart..<state.commit.end)
             let appender = Appender(unnamed: file, sealing: sealing, start: state.commit.end, threads: threads)
-            let body = try decoding { () throws(FormatError) in try new.encode() }
-            let keyring = try appender.append(body, as: .keyring, .keyring, key: replacement.keys.index)
+            let keyring = try appender.append(new, key: replacement.keys.index, withSpare: writesSpares)
             var commit = state.successor
             // The previous commit is now dead; it has the same length as this one.
             try commit.countLive(adding: UInt64(keyring.length), removing: UInt64(commit.keyring.length))
@@ -313,9 +312,7 @@ extension Store {
             let dot = next.stored(try next.tick())
             ring.slots.append(SlotDots(id: slot.id, made: dot, changed: dot))
         }
-        let complete = ring
-        let body = try decoding { () throws(FormatError) in try complete.encode() }
-        let keyring = try appender.append(body, as: .keyring, .keyring, key: keys.index)
+        let keyring = try appender.append(ring, key: keys.index, withSpare: place.writesSpares)
         let stored = try VectorWriter.writeWhole(next.vector, appender, key: keys.index)
         var commit = Commit(
             generation: 1, predecessor: nil, offset: 0, start: header.bodyStart, clock: 0, floor: 0,

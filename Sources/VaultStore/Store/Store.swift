@@ -17,6 +17,8 @@ package final class Store {
     package let replicas: any ReplicaMemory
     private let owner: Bytes32?
     private let searchesWholeFile: Bool
+    /// True if each keyring is preceded by a spare.
+    package let writesSpares: Bool
 
     package internal(set) var file: any FileHandle {
         // Data that another program has written there may not have been synced, even if the bytes are the same as
@@ -83,6 +85,8 @@ package final class Store {
         package var threads: Int?
         /// True if the search for the newest state covers the whole file, as in a repair.
         package var searchesWholeFile = false
+        /// True if each keyring is preceded by a spare. The files of the conformance vectors have none.
+        package var writesSpares = true
 
         package init(
             fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20,
@@ -110,6 +114,7 @@ package final class Store {
         owner = place.owner
         threads = place.threads
         searchesWholeFile = place.searchesWholeFile
+        writesSpares = place.writesSpares
         self.path = path
         self.isWritable = isWritable
         file = loaded.file
@@ -221,6 +226,7 @@ package final class Store {
             owner: owner, threads: threads
         )
         place.searchesWholeFile = searchesWholeFile
+        place.writesSpares = writesSpares
         return place
     }
 

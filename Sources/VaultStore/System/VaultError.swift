@@ -73,7 +73,7 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case noKernelKeyring = 33
         /// The handle was opened by a parent process and cannot be used in this one.
         case otherProcess = 34
-        /// The item has no secret, because it was forgotten or belongs to a branch under a replaced key.
+        /// The item shows no secret: its secret was forgotten, is left to settle by a merge, or is an earlier value.
         case noSecret = 35
         /// The vault's owners differ from those that were remembered or required.
         case foreignOwner = 36
@@ -96,6 +96,8 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
     public let offset: UInt64?
     /// True if the file is a vault of vaultfmt 0.1.0, which neither a backup nor a salvage can make readable.
     package private(set) var isOfEarlierVersion = false
+    /// The reason why an item shows no secret, if the code is `noSecret`.
+    package internal(set) var missingSecret: MissingSecret?
 
     /// Creates an error.
     public init(_ code: Code, _ detail: String, at offset: UInt64? = nil) {

@@ -57,10 +57,11 @@ struct GitMergeDriver: ParsableCommand {
                 )
                 self.end(1)
             }
-            guard outcomes.contains(where: { $0.leavesConflicts || $0.report?.hasSharedKeys == true }) else { return }
             guard outcomes.contains(where: \.leavesConflicts) else {
+                let findings = Self.findings(outcomes)
+                guard !findings.isEmpty else { return }
                 Terminal.note(
-                    "\(TerminalText.path(path ?? ours)) was merged, and items share a name (see above): rename one of each pair with 'vaultfmt move', then run 'git add' and 'git commit'"
+                    "\(TerminalText.path(path ?? ours)) was merged, and \(findings.joined(separator: "; ")); then run 'git add' and 'git commit'"
                 )
                 end(1)
             }
@@ -72,6 +73,18 @@ struct GitMergeDriver: ParsableCommand {
             Terminal.failure("\(TerminalText.path(path ?? ours)): \(CommandFailure(error).message)")
             end(129)
         }
+    }
+
+    /// Describes what a merge without conflicts leaves to do.
+    private static func findings(_ outcomes: [CopyOutcome]) -> [String] {
+        var findings: [String] = []
+        if outcomes.contains(where: { $0.report?.hasSharedKeys == true }) {
+            findings.append("items share a name (see above): rename one of each pair with 'vaultfmt move'")
+        }
+        if outcomes.contains(where: \.losesSecrets) {
+            findings.append("items show no secret any more (see above): give them one with 'vaultfmt set'")
+        }
+        return findings
     }
 
     /// Returns the path without symbolic links; nil if the file does not exist. Git runs the driver at the top of the
@@ -106,7 +119,7 @@ struct GitMergeDriver: ParsableCommand {
         merger.place = path.flatMap(Self.canonical)
         merger.isWatched = false
         merger.factorAdvice =
-            "undo this merge with 'git merge --abort', and run 'vaultfmt sync' with --other-passphrase-file or --other-key-file"
+            "undo this merge with 'git merge --abort', and run 'vaultfmt sync' with --other-passphrase-file, --other-key-file or --other-raw-key-file"
         return try merger.merge([theirs])
     }
 }

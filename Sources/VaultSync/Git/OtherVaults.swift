@@ -121,7 +121,7 @@ extension SyncRound {
                 return try isBeginning(copy, of: path) ? .older : .unproven(CommandFailure(error).message)
             }
             var options = MergeOptions()
-            options.isRehearsal = true
+            options.onlyCompares = true
             do {
                 let merger = CopyMerger(path: path, access: silent, options: options)
                 let report = try merger.merge(copy, called: Self.whose(name), into: here)?.report
@@ -203,7 +203,7 @@ extension SyncRound {
             throw CommandFailure(
                 failure.status,
                 "\(TerminalText.quoted(name)), which both sides have changed, has other factors: \(failure.message); unlock it "
-                    + "('vaultfmt unlock \(TerminalText.word(path))'), or give them with --other-passphrase-file or --other-key-file",
+                    + "('vaultfmt unlock \(TerminalText.word(path))'), or give them with --other-passphrase-file, --other-key-file or --other-raw-key-file",
                 code: failure.code)
         }
     }

@@ -12,10 +12,10 @@ package struct Sync: ParsableCommand {
         abstract: "Commit to git, merge what others pushed, and push.",
         discussion: """
             The vault is merged item by item before git merges the rest of the repository. Other vaults in the repository that both sides changed \
-            are merged in the same way, with the same factors or those of --other-passphrase-file and --other-key-file. Git and its hooks get no factors. If another clone pushes first, sync starts over. The \
+            are merged in the same way, with the same factors or those of the --other-… options. Git and its hooks get no factors. If another clone pushes first, sync starts over. The \
             other side is the branch's upstream or, if there is none, the same branch of --remote. Changes committed under keys that the other side \
-            has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, everything is still pushed, \
-            but the exit code is 3.
+            has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, or items that show no secret any more, \
+            everything is still pushed, but the exit code is 3.
 
             If a git hook or another program replaces, overwrites or removes the vault meanwhile, sync fails and names \
             the command that gets sync's version of the vault back from git.
@@ -85,6 +85,11 @@ package struct Sync: ParsableCommand {
         }
         guard round.sharedNames.isEmpty else {
             throw CommandFailure(.incomplete, "synced, with two items that have the same name (see above)")
+        }
+        guard round.withoutSecrets.isEmpty else {
+            let names = round.withoutSecrets.sorted().map { TerminalText.quoted($0) }.joined(separator: ", ")
+            throw CommandFailure(
+                .incomplete, "synced, but items in \(names) show no secret any more (see above)")
         }
         guard round.areOthersProven else {
             throw CommandFailure(

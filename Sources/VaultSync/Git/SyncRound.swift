@@ -19,6 +19,8 @@ struct SyncRound {
     var damaged: Set<String> = []
     /// The vaults in which a merge found two items with the same name.
     var sharedNames: Set<String> = []
+    /// The vaults in which a merge left items that show no secret any more.
+    var withoutSecrets: Set<String> = []
     /// Descriptions of how the other side's incomplete versions end, keyed by vault name.
     var cutOff: [String: String] = [:]
     /// The other vaults in which a merge left unsettled conflicts.
@@ -335,6 +337,7 @@ struct SyncRound {
             throw error
         }
         cutOff[name] = outcome?.tail.endOfCopy
+        if outcome?.losesSecrets == true { withoutSecrets.insert(name) }
         if let report = outcome?.report {
             if report.hasDamage { damaged.insert(name) }
             if report.hasSharedKeys { sharedNames.insert(name) }

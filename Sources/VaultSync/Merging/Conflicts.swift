@@ -134,11 +134,11 @@ struct ConflictsSettle: ParsableCommand {
         commandName: "settle",
         abstract: "Settle an item's conflicts, keeping its values or restoring lost ones.",
         discussion: """
-            Without --keep, the item stays as it is. With --keep, the chosen values replace the item's current ones, \
-            one for each field. Secrets and sealed attributes that are not kept become earlier values; other values \
-            that are not kept are discarded; 'vaultfmt undo' brings the conflicts back. A secret that was set when the \
-            item had a different group, accessibility or device is kept only after confirmation, because others may be \
-            able to read it here.
+            Without --keep, the item stays as it is; one that shows no secret stays without it. With --keep, the \
+            chosen values replace the item's current ones, one for each field. Secrets and sealed attributes that are \
+            not kept become earlier values; other values that are not kept are discarded; 'vaultfmt undo' brings the \
+            conflicts back. A secret that was set when the item had a different group, accessibility or device is \
+            kept only after confirmation, because others may be able to read it here.
 
             Examples:
               vaultfmt conflicts settle github.com alice
@@ -189,6 +189,7 @@ struct ConflictsSettle: ParsableCommand {
         let kept = values.isEmpty ? "as it is" : "with \(MergeText.fields(values.map(\.field))) as chosen"
         Terminal.note("settled \(ItemText.summary(item.key)), \(kept)")
         noteDiscarded(conflict.values)
+        try noteMissingSecrets([conflict], in: opened)
     }
 
     /// Settles the conflicts that were shown, but nothing that another process has merged since.
@@ -261,6 +262,25 @@ struct ConflictsSettle: ParsableCommand {
         )
     }
 
+    /// Names the settled items that show no secret although a merge had left one to settle: a branch under replaced
+    /// keys added the item, and its secret was not kept.
+    private func noteMissingSecrets(_ conflicts: [Conflict], in opened: Vault) throws {
+        let ids = Set(conflicts.filter { $0.values.contains { $0.field == .secret } }.map(\.item))
+        guard !ids.isEmpty else { return }
+        var (lines, more) = ([String](), 0)
+        var cursor = try opened.items()
+        while let item = try cursor.next() {
+            guard ids.contains(item.id), item.lacksSecret else { continue }
+            guard lines.count < 20 else {
+                more += 1
+                continue
+            }
+            lines.append(try opened.missingSecret(of: item).line(item.key))
+        }
+        for line in lines { Terminal.note(line) }
+        if more > 0 { Terminal.note("… and \(MergeText.count(more)) more without a secret") }
+    }
+
     private func settleAll() throws {
         let opened = try vault.openVault(writable: true)
         let conflicts = try opened.conflicts()
@@ -274,6 +294,7 @@ struct ConflictsSettle: ParsableCommand {
         }
         Terminal.note("settled \(MergeText.count(conflicts.count)): the values shown stay")
         noteDiscarded(conflicts.flatMap(\.values))
+        try noteMissingSecrets(conflicts, in: opened)
     }
 }
 

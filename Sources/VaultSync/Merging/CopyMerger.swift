@@ -19,6 +19,9 @@ struct CopyOutcome {
     var tail = TailState.clean
     /// Whether the vault has conflicts to settle, either from this copy or from before.
     var leavesConflicts = false
+
+    /// Whether items show no secret any more; the report names them and the reasons.
+    var losesSecrets: Bool { report?.missingSecrets.isEmpty == false }
 }
 
 /// Merges copies of a vault into it.
@@ -38,7 +41,7 @@ struct CopyMerger {
     /// merged.
     var confirm: (MergeReport, _ copy: String) throws -> Bool = { _, _ in true }
     /// Advice on how to open a copy that has other factors.
-    var factorAdvice = "give them with --other-passphrase-file or --other-key-file"
+    var factorAdvice = "give them with --other-passphrase-file, --other-key-file or --other-raw-key-file"
 
     private struct OtherVault: Error {
         let path: String
@@ -147,7 +150,7 @@ struct CopyMerger {
                     Copy(
                         path: other, state: vault.state, mark: mark, tail: vault.tail,
                         mayBeNamedByPerson: candidate.mayBeNamedByPerson
-                    ) { try openLeft(other, of: first) })
+                    ) { try openLeft(other, of: first, showsTail: false) })
             } catch  where candidate.mayBeNamedByPerson && Self.isNoCopy(error) {
                 unread.append(CopyOutcome(path: other, failure: error as? CommandFailure))
             } catch let other as OtherVault {
@@ -219,12 +222,16 @@ struct CopyMerger {
 
     /// Opens a copy with nothing but the key that opened the vault, so that a planted header cannot trigger a key
     /// derivation.
-    private func openLeft(_ other: String, of vault: Vault) throws -> Vault {
+    /// - `showsTail`: False if the copy has been opened before, and a notice has described its end.
+    private func openLeft(_ other: String, of vault: Vault, showsTail: Bool = true) throws -> Vault {
         let id = try whileOpening { try Vault.id(at: other) }
         guard id == vault.id else {
             throw OtherVault(path: other, id: id)
         }
-        guard let copy = try access.openCopy(other, of: vault, called: TerminalText.path(other)) else {
+        guard
+            let copy = try access.openCopy(
+                other, of: vault, called: TerminalText.path(other), showsTail: showsTail)
+        else {
             throw CommandFailure(
                 .noAccess,
                 "does not open with this vault's key; if you trust it, merge it by name: 'vaultfmt merge VAULT COPY'",
@@ -238,10 +245,10 @@ struct CopyMerger {
 
     /// Returns whether a copy has changes that the vault lacks. An older backup has no such changes.
     private func hasNews(_ copy: Vault, for vault: Vault) throws -> Bool {
-        var rehearsal = options
-        rehearsal.isRehearsal = true
+        var comparison = options
+        (comparison.onlyCompares, comparison.keepsNewerValues) = (true, true)
         do throws(VaultError) {
-            return ![.same, .ours].contains(try vault.merge(copy, options: rehearsal).outcome)
+            return ![.same, .ours].contains(try vault.merge(copy, options: comparison).outcome)
         } catch {
             throw Self.failure(error)
         }
@@ -306,10 +313,16 @@ struct CopyMerger {
         for index in outcomes.indices where outcomes[index].report != nil { outcomes[index].leavesConflicts = true }
     }
 
+    /// Opens the vault again for merging; a dry run merges into a rehearsal of it, as the merge does into the vault.
     private func reopen(_ vault: Vault, isWatched: Bool) throws -> Vault {
-        guard let again = try access.openCopy(path, of: vault, writable: !options.isRehearsal, isWatched: isWatched)
-        else { throw CommandFailure(.busy, "another program has just changed the keys of the vault; try again") }
-        return again
+        guard
+            let again = try access.openCopy(
+                path, of: vault, writable: !options.isRehearsal, isWatched: isWatched, showsTail: false)
+        else {
+            throw CommandFailure(.busy, "another program has just changed the keys of the vault; try again")
+        }
+        guard options.isRehearsal else { return again }
+        do throws(VaultError) { return try again.rehearsal() } catch { throw Self.failure(error) }
     }
 
     /// Refuses a copy that contains changes that the user has dropped here, unless the user asked for them.
@@ -339,7 +352,8 @@ struct CopyMerger {
         // The check is not done until now, so that a failed merge does not restore what was dropped. A dry run forgets
         // nothing.
         if acceptsDropped, !options.isRehearsal { try check(other, into: vault) }
-        let leavesConflicts = try report.hasConflicts || report.outcome == .theirs && !other.conflicts().isEmpty
+        let leavesConflicts =
+            try report.leavesValuesToSettle || report.outcome == .theirs && !other.conflicts().isEmpty
         return CopyOutcome(path: name, report: report, leavesConflicts: leavesConflicts)
     }
 
@@ -348,6 +362,8 @@ struct CopyMerger {
         defer { progress.finish() }
         var options = options
         options.keepsNewerValues = true
+        // A dry run of several copies merges each into the result of the ones before it.
+        if vault.isRehearsal { options.isRehearsal = false }
         do throws(VaultError) {
             return try vault.merge(other, options: options) { done, total in progress.update(done, of: total) }
         } catch {
@@ -371,7 +387,7 @@ struct CopyMerger {
         case .noSlotOpens where error.detail == VaultError.slotsInUseGone.detail:
             CommandFailure(
                 ExitStatus(error),
-                "\(error.description); nothing was merged: give the factors of such a slot, or the other copy's with --other-passphrase-file or --other-key-file",
+                "\(error.description); nothing was merged: give the factors of such a slot, or the other copy's with --other-passphrase-file, --other-key-file or --other-raw-key-file",
                 code: error.code)
         case .authenticationFailed, .structureInvalid, .headerInvalid:
             CommandFailure(

@@ -175,6 +175,9 @@ package struct Merge: ParsableCommand {
         if outcomes.contains(where: { $0.report?.hasSharedKeys == true }) {
             found.append("two items \(dryRun ? "would " : "")have the same name (see above)")
         }
+        if outcomes.contains(where: \.losesSecrets) {
+            found.append("items \(dryRun ? "would show" : "show") no secret any more (see above)")
+        }
         if outcomes.contains(where: \.leavesConflicts) {
             found.append(
                 dryRun

@@ -70,6 +70,7 @@ extension JSONWriter {
             try members("renamed", key)
             try name("to")
             try object(naming: new)
+        case .settled(let key): try members("settled", key)
         case .keptAgainstRemoval(let key): try members("keptAgainstRemoval", key)
         case .withoutSecret(let key): try members("withoutSecret", key)
         case .keptForSplitID(let key): try members("keptForSplitID", key)
@@ -88,6 +89,9 @@ extension JSONWriter {
             try array("groups") { writer in for group in groups { try writer.value(group) } }
         case .slotGainedGroups(let id, let name, let groups):
             try members("slotGainedGroups", id, name)
+            try array("groups") { writer in for group in groups { try writer.value(group) } }
+        case .slotReadsMore(let id, let name, let groups):
+            try members("slotReadsMore", id, name)
             try array("groups") { writer in for group in groups { try writer.value(group) } }
         case .slotAddedAgain(let id, let name): try members("slotAddedAgain", id, name)
         case .slotDropped(let id, let name): try members("slotDropped", id, name)

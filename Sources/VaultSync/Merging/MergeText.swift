@@ -11,13 +11,15 @@ package enum MergeText {
         var lines: [String] = []
         if let report = outcome.report {
             lines.append("\(name): \(summary(report))")
-            lines += report.added.map { "  added: \(ItemText.summary($0))" }
+            // Anyone with a replaced key could have added it, so it shows nothing until it is settled.
+            let limits = report.outcome == .adopted ? ", without secret and attributes until you settle it" : ""
+            lines += report.added.map { "  added\(limits): \(ItemText.summary($0))" }
             lines += report.taken.map { "  changed: \(ItemText.summary($0))" }
             lines += report.supplemented.map {
                 "  unchanged, but with other values in its history or to settle: \(ItemText.summary($0))"
             }
             lines += report.removed.map { "  removed: \(ItemText.summary($0))" }
-            lines += report.notes.map { "  \(note($0))" }
+            lines += report.notes.map { "  \(note($0, in: report))" }
             if let limit = report.limit { lines.append("  earlier values kept: \(limit)") }
         }
         if let failure = outcome.failure { lines.append("\(name): \(failure.message)") }
@@ -32,6 +34,8 @@ package enum MergeText {
         let would = report.isRehearsal ? "would be " : ""
         var counts =
             "\(count(report.added.count)) added, \(report.taken.count) changed, \(report.removed.count) removed"
+        let settled = report.notes.count { if case .settled = $0 { true } else { false } }
+        if settled > 0 { counts += ", \(settled) settled" }
         if !report.supplemented.isEmpty { counts += ", \(report.supplemented.count) with other values kept" }
         switch report.outcome {
         case .same: return "the same state; there is nothing to merge"
@@ -51,21 +55,22 @@ package enum MergeText {
     /// Returns a line for each finding, up to the number of lines that a person can be expected to read.
     static func noteLines(_ report: MergeReport) -> [String] {
         let most = 50
-        let lines = report.notes.prefix(most).map(note)
+        let lines = report.notes.prefix(most).map { note($0, in: report) }
         return report.notes.count > most ? lines + ["… and \(report.notes.count - most) more"] : lines
     }
 
     package static func count(_ items: Int) -> String { items == 1 ? "1 item" : "\(items) items" }
 
-    private static func note(_ note: MergeReport.Note) -> String {
+    private static func note(_ note: MergeReport.Note, in report: MergeReport) -> String {
         switch note {
         case .conflict(let key, let fields):
             "both changed: \(ItemText.summary(key)): \(Self.fields(fields)); 'vaultfmt conflicts' settles it"
+        case .settled(let key): "settled in the other copy: \(ItemText.summary(key))"
         case .keptAgainstRemoval(let key):
             "removed in one copy but changed in the other, so it was kept: \(ItemText.summary(key))"
         case .renamed(let key, let new): "renamed: \(ItemText.summary(key)) is now \(ItemText.summary(new))"
         case .withoutSecret(let key):
-            "has no secret any more, because the last one was forgotten: \(ItemText.summary(key))"
+            (report.missingSecrets[key] ?? .unknown).line(key)
         case .keptForSplitID(let key):
             "two machines used the same replica id, so it is not known whether this item was removed; it was kept: \(ItemText.summary(key))"
         case .earlierValuesDropped(let key):
@@ -83,6 +88,8 @@ package enum MergeText {
         case .slotLostGroups(let id, let name, let groups):
             "slot that no longer opens \(list(groups)): \(slot(id, name))"
         case .slotGainedGroups(let id, let name, let groups): "slot that also opens \(list(groups)): \(slot(id, name))"
+        case .slotReadsMore(let id, let name, let groups):
+            "slot that was granted \(list(groups)) in one copy and can now read what the other copy put there: \(slot(id, name))"
         case .slotAddedAgain(let id, let name):
             "between them, the two copies had removed every full slot, so the one that opened this vault was added again, and the others are gone: \(slot(id, name))"
         case .slotDropped(let id, let name): "slot of unknown type, dropped: \(slot(id, name))"

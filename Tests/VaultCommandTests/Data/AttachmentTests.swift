@@ -40,6 +40,8 @@ struct AttachmentTests {
         try sandbox.fails(
             64, "two attachments are named 'a.txt'", "update", "server", "--attach", sandbox.path("a.txt"), "--attach",
             other)
+        try sandbox.ok("update", "server", "--attach", "/dev/stdin", input: "piped".utf8)
+        #expect(try sandbox.ok("get", "server", "--field", "stdin").output == "piped")
         try sandbox.fails(66, "cannot open file to attach", "update", "server", "--attach", "missing.pdf")
     }
 

@@ -20,7 +20,7 @@ struct ExportTests {
         try sandbox.ok("set", "here", "--accessible", "when-unlocked-this-device-only", input: "s".utf8)
         try sandbox.ok("set", "there", input: "s".utf8)
         let run = try sandbox.fails(3, "1 item is missing", "export")
-        #expect(run.error.contains("left out because it is device-only: generic-password 'here'"))
+        #expect(run.error.contains("not exported because it is device-only: generic-password 'here'"))
         #expect(run.output.contains("there") && !run.output.contains("\"here\""))
         try sandbox.fails(3, "missing", "export", "--format", "csv", "--output", "out.csv")
         #expect(try sandbox.read("out.csv").count > 0)
@@ -189,7 +189,7 @@ struct ExportTests {
         for format in ["json", "csv"] {
             let run = try sandbox.fails(3, "1 item is missing", "export", "--format", format)
             #expect(!run.output.contains("here"))
-            #expect(run.error.contains("left out because it is device-only: generic-password 'local'"))
+            #expect(run.error.contains("not exported because it is device-only: generic-password 'local'"))
         }
     }
 

@@ -135,6 +135,27 @@ struct ImportCSVTests {
                 == "otpauth://totp/Example:alice?secret=JBSWY3DPEHPK3PXP&issuer=Example")
     }
 
+    @Test("LastPass: a row of a folder is no item, and is named; a site or a computer with such an address is one")
+    func lastPassFolders() throws {
+        let (sandbox, items, run) = try imported(
+            #"""
+            url,username,password,totp,extra,name,grouping,fav
+            http://group,,,,,Work,Work,0
+            http://group,ann,pw,,,Portal,,0
+            http://group,,,,a note,Kept,,0
+            http://sn,,,,the code is 99,Door,,0
+            """#)
+        #expect(run.error.contains("line 2: a folder, which is created along with its entries"))
+        #expect(items.count == 3)
+        #expect(try sandbox.ok("get", "group", "ann").output == "pw")
+        #expect(try sandbox.ok("get", "Door").output == "the code is 99")
+        let (other, logins, _) = try imported(
+            "title,url,username,password,notes\nPrinter,http://sn,ann,pw,\nDoor,http://sn,,,the code is 99\n")
+        #expect(logins.count == 2)
+        #expect(try other.ok("get", "sn", "ann", "--field", "server").output == "sn")
+        #expect(try other.ok("get", "Door").output == "the code is 99")
+    }
+
     @Test("Dashlane, Proton Pass, NordPass, Enpass, 1Password and KeePass: every column arrives somewhere")
     func others() throws {
         let (dashlane, _, _) = try imported(

@@ -9,11 +9,13 @@ struct ImportCountsTests {
     private struct Counts {
         let members: [String: Int]
         let named: [String]
+        let withoutCodes: [String]
 
         init(_ run: Run) throws {
             let object = try #require(try run.json() as? [String: Any], "\(run.output)\(run.error)")
             members = object.compactMapValues { $0 as? Int }
             named = try #require(object["notImported"] as? [String])
+            withoutCodes = try #require(object["withoutCodes"] as? [String])
         }
 
         subscript(name: String) -> Int { members[name] ?? -1 }
@@ -110,11 +112,12 @@ struct ImportCountsTests {
             #expect(counts["entries"] == 5 && counts["omitted"] == names.count && counts["added"] == 5 - names.count)
             #expect(counts.named.count == names.count, "\(counts.named)")
             for (text, name) in zip(counts.named.sorted(), names.sorted()) {
-                #expect(text.contains(name) && text.contains("the maximum is 4096; left out"), "\(text)")
+                #expect(text.contains(name) && text.contains("the maximum is 4096"), "\(text)")
                 #expect(text.utf8.count < 300)
             }
             let rehearsed = try sandbox.run(["import", list, "--dry-run"] + options)
-            #expect(rehearsed.status == 3 && rehearsed.error.contains("left out \(names.count)"), "\(rehearsed.error)")
+            let omitted = "; \(names.count) not imported, for the reasons above"
+            #expect(rehearsed.status == 3 && rehearsed.error.contains(omitted), "\(rehearsed.error)")
         }
         // A group that the user names is the user's mistake.
         try sandbox.fails(65, "the maximum is 4096", "import", list, "--group", long)
@@ -138,7 +141,45 @@ struct ImportCountsTests {
         let file = try sandbox.write("list.csv", ("title,username,password\n" + rows.joined(separator: "\n")).utf8)
         let counts = try importing(file)
         #expect(counts["entries"] == 9 && counts.imported == 3 && counts["copies"] == 1 && counts["omitted"] == 5)
-        #expect(counts.named == ["lines 3, 5 to 7, 11: nothing to keep; left out"])
+        #expect(counts.named == ["lines 3, 5 to 7, 11: nothing to keep"])
+    }
+
+    @Test("add up for seeds that give no codes: each is kept, and its item is named with the reason")
+    func withoutCodes() throws {
+        let seed = "JBSWY3DPEHPK3PXP"
+        let seeds = [
+            ("a", "not base 32!", "neither an otpauth: address nor a key in Base32"),
+            ("b", "otpauth://hotp/b?secret=\(seed)&counter=1", "counter-based (hotp)"),
+            ("c", "otpauth://totp/c?secret=\(seed)&algorithm=MD5", "its algorithm is not SHA1"),
+            ("d", "otpauth://totp/d?secret=\(seed)&digits=12", "its number of digits is not 6, 7 or 8"),
+        ]
+        let rows = (seeds.map { ($0.0, $0.1) } + [("e", seed)]).map { "\($0),u,pw,\($1)" }.joined(separator: "\n")
+        let logins = (seeds.map { ($0.0, $0.1) } + [("e", seed)]).map { name, seed in
+            #"{"type":1,"name":"\#(name)","login":{"username":"u","password":"pw","totp":"\#(seed)"}}"#
+        }
+        let sandbox = try Sandbox.withVault()
+        let list = try sandbox.write("list.csv", "title,username,password,totp\n\(rows)\n".utf8)
+        let bitwarden = try sandbox.write(
+            "logins.json", #"{"encrypted":false,"items":[\#(logins.joined(separator: ","))]}"#.utf8)
+        try sandbox.ok("import", list)
+        let own = try sandbox.write("own.json", try sandbox.ok("export").bytes)
+        for file in [list, bitwarden, own] {
+            let counts = try importing(file)
+            #expect(counts["entries"] == 5 && counts["added"] == 5 && counts["omitted"] == 0)
+            #expect(counts.withoutCodes.count == 4, "\(counts.withoutCodes)")
+            for (name, _, reason) in seeds {
+                let line = counts.withoutCodes.first { $0.hasPrefix("generic-password '\(name)' 'u'") }
+                #expect(line?.contains("keeps its one-time seed, which gives no codes: ") == true, "\(name)")
+                #expect(line?.contains(reason) == true, "\(line ?? "none")")
+            }
+            let copy = try Sandbox.withVault()
+            let run = try copy.ok("import", file)
+            #expect(run.error.contains("imported 5 items, 4 of them with a one-time seed that gives no codes"))
+            for (name, seed, _) in seeds { #expect(try copy.ok("get", name, "--field", "otp").output == seed) }
+            #expect(try copy.ok("otp", "e").output.count == 6)
+            // Nothing is said about what an import leaves as it is.
+            #expect(try !copy.ok("import", file, "--on-duplicate", "skip").error.contains("gives no codes"))
+        }
     }
 
     @Test("add up for every policy when items exist")

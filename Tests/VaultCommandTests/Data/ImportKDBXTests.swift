@@ -177,6 +177,17 @@ struct ImportKDBXTests {
         #expect(try sandbox.ok("list").bytes == [])
     }
 
+    @Test("bytes after the end of a database of version 4 are named, and everything before them is imported")
+    func trailing() throws {
+        let file = "4.0-aes256-argon2-gzip-passphrase.kdbx"
+        let sandbox = try Sandbox.withVault()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: "\(Self.folder)/\(file)"))
+        let longer = try sandbox.write("longer.kdbx", [UInt8](whole) + Array("appended".utf8))
+        let run = try sandbox.run(["import", longer] + Self.options(file, sandbox))
+        #expect(run.status == 0 && run.error.contains("not imported: 8 bytes after the end of the database"))
+        #expect(run.error.contains("imported 6 items"), "\(run.error)")
+    }
+
     @Test("a dry run names what each entry becomes, shows no secret, and changes nothing")
     func rehearsal() throws {
         let (sandbox, run) = try imported("4.0-aes256-argon2-gzip-passphrase.kdbx", "--dry-run")
@@ -374,6 +385,34 @@ struct ImportKDBXTests {
             let flags = try #require(items.first?.attributes.attribute("answer")).flags
             #expect(flags.contains(.sealed) == value.contains("Protected"))
         }
+    }
+
+    @Test("an address with a password that the vault shows comes back shown, and sealed if another program changed it")
+    func addressWithPassword() throws {
+        let sandbox = try Sandbox.withVault()
+        let address = "https://ann:hunter2@a.example/"
+        try sandbox.ok("set", "svc", "--attribute", "url=\(address)", input: "p".utf8)
+        let passphrase = try sandbox.write("p", "kdbx".utf8)
+        try sandbox.ok(
+            "export", "--format", "kdbx", "--output", "whole.kdbx", "--new-passphrase-file", passphrase, "--kdf",
+            "testing")
+        let copy = try Sandbox.withVault()
+        try copy.ok("import", sandbox.path("whole.kdbx"), "--source-passphrase-file", passphrase)
+        for vault in [sandbox, copy] { #expect(try vault.ok("list", "--json").output.contains("hunter2")) }
+        let contents = try ExportedContents(of: sandbox)
+        let field = "<Key>URL</Key><Value>\(address)</Value>"
+        #expect(contents.xml.contains(field))
+        let seconds = withUnsafeBytes(of: Int64(63_900_000_000).littleEndian) { Data($0) }
+        let changed = contents.xml.replacingOccurrences(
+            of: field, with: "<Key>URL</Key><Value>https://bob:pw@b.example/</Value>"
+        ).replacing(
+            #/<LastModificationTime>[^<]*</#, with: "<LastModificationTime>\(seconds.base64EncodedString())<")
+        let items = try #require(
+            Interchange.items(in: contents.start + Array(changed.utf8), format: Interchange.kdbxContents) {
+                Issue.record("\($0)")
+            })
+        let url = try #require(items.first?.attributes.attribute("url"))
+        #expect(url.flags == .sealed && url.value == Array("https://bob:pw@b.example/".utf8))
     }
 
     @Test("fields and lists whose names say that they are secrets are sealed; too many columns are refused at once")

@@ -291,7 +291,7 @@ struct ImportOpenSSHTests {
         let run = try sandbox.fails(
             3, "exported, but 1 item is missing (see above); this format cannot contain them", "export", "--format",
             "pem")
-        #expect(run.error.contains("left out: 1 item that is not a certificate, key or identity"))
+        #expect(run.error.contains("not exported as PEM: 1 item that is not a certificate, key or identity"))
         #expect(run.output.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
         try sandbox.ok("export", "--format", "pem", "--class", "key")
         try sandbox.fails(1, "has no PEM form", "get", "svc", "--pem")

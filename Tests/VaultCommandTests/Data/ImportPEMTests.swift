@@ -209,7 +209,7 @@ struct ImportPEMTests {
         let wide = "\(lines[0])\r\n\(body)\r\n\(lines[lines.count - 1])\r\n"
         try sandbox.write("wide.pem", ("Bag Attributes\r\n    friendlyName: me\r\n" + wide + wide).utf8)
         let run = try sandbox.ok("import", "wide.pem")
-        #expect(run.error.contains("imported 1 item; left out 1; 2 entries in the source\n"))
+        #expect(run.error.contains("imported 1 item; 1 not imported, for the reasons above; 2 entries in the source\n"))
         #expect(run.error.contains("text outside the PEM blocks (2 lines)"))
         #expect(run.error.contains("line 6: a duplicate of line 3"))
         #expect(

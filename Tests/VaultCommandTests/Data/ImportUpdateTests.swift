@@ -303,4 +303,36 @@ struct ImportUpdateTests {
         #expect(try !attributes(sandbox, of: "it").contains("notes"))
         #expect(try sandbox.ok("get", "it", "--field", "notes").output == "mine")
     }
+
+    @Test("what seals old values rewrites the file, and says whether they are values, records or both")
+    func sealedValues() throws {
+        let sandbox = try Sandbox.withVault()
+        func source(_ flags: String) throws -> String {
+            let values = ["notes": "n", "pet": "p", "town": "t"].map { name, value in
+                #""\#(name)": {"text": "\#(value)", "flags": [\#(name == "town" ? flags : "")]}"#
+            }
+            let text = """
+                {"format": "vaultfmt-export", "version": 2, "items": [{"class": "generic-password", "service": "it", \
+                "secret": "s", "attributes": {\(values.joined(separator: ", "))}}]}
+                """
+            return try sandbox.write("source.json", text.utf8)
+        }
+        func protects(_ what: String, _ run: Run) {
+            let text = "the file was rewritten to protect \(what) previous readers"
+            #expect(run.error.contains(text), "\(run.error)")
+        }
+        try sandbox.ok("import", try source(""))
+        protects(
+            "the old value of 'town' from its",
+            try sandbox.ok("import", try source(#""sealed""#), "--on-duplicate", "replace"))
+        protects(
+            "2 old values from their",
+            try sandbox.ok(
+                "update", "it", "--attribute", "notes=mine", "--secret-attribute", "pet", input: "Rex".utf8))
+        try sandbox.ok("update", "it", "--attribute", "street=x", "--accessible", "always")
+        protects(
+            "2 old records and values from their",
+            try sandbox.ok(
+                "update", "it", "--secret-attribute", "street", "--accessible", "when-unlocked", input: "y".utf8))
+    }
 }

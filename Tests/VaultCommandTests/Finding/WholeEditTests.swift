@@ -38,16 +38,23 @@ struct WholeEditTests {
             editor: """
                 sed -i -e 's/^account: alice/account: bob/' -e 's/^secret: .*/secret: new/' -e '/^label/d' -e '/^"odd/d' \\
                     -e 's/^| two/| 2\\n| three/' "$1"
-                printf 'phone: 1 2 3\\n"account": fake\\n' >> "$1"
+                printf 'phone: 1 2 3\\n"two words": there\\n' >> "$1"
                 """)
         try sandbox.ok("edit", "svc", "--all", "--reveal")
         let item = try #require(try sandbox.ok("get", "svc", "bob", "--json").json() as? [String: Any])
         #expect(item["secret"] as? String == "new")
         #expect(
             item["attributes"] as? [String: String] == [
-                "notes": "one\n2\nthree", "url": " a ", "phone": "1 2 3", "account": "fake",
+                "notes": "one\n2\nthree", "url": " a ", "phone": "1 2 3", "two words": "there",
             ])
         #expect(item["earlierValues"] == nil)
+    }
+
+    @Test("'device' can be an attribute of an item that is bound to no device")
+    func device() throws {
+        let sandbox = try sandbox(editor: "echo 'device: phone' >> \"$1\"")
+        try sandbox.ok("edit", "svc", "--all")
+        #expect(try sandbox.ok("get", "svc", "--field", "device").output == "phone")
     }
 
     @Test("a hidden value stays, and is replaced by what is written in its place")
@@ -67,6 +74,12 @@ struct WholeEditTests {
             ("sed -i 's/^secret.*/secret:/' \"$1\"", "the secret is empty"),
             ("sed -i 's/^accessible.*/accessible: never/' \"$1\"", "accessible must be one of when-unlocked"),
             ("sed -i 's/^service.*/service: /' \"$1\"", "the service is empty"),
+            ("echo 'class: x' >> \"$1\"", "'class' is a field of the item"),
+            ("echo '\"account\": x' >> \"$1\"", "'account' is a field of the item"),
+            (
+                "sed -i 's/^accessible: .*/accessible: always-this-device-only/' \"$1\"; echo 'device: x' >> \"$1\"",
+                "'device' is a field of the item"
+            ),
             ("echo '| x' | cat - \"$1\" > \"$HOME/t\"; cp \"$HOME/t\" \"$1\"", "line 1: a line with |"),
         ])
     func broken(_ script: String, _ message: String) throws {
@@ -104,6 +117,29 @@ struct WholeEditTests {
         #expect(terminal.screen.contains("nothing was changed"))
         #expect(try sandbox.ok("get", "svc", "alice").output == "old")
         #expect(try sandbox.ok("get", "svc", "bob").output == "theirs")
+    }
+
+    @Test(
+        "an edit that seals notes, which an import had left unsealed, says that the file was rewritten",
+        arguments: [["--all"], ["--field", "notes"]])
+    func sealing(_ options: [String]) throws {
+        let sandbox = try sandbox(
+            editor: """
+                if grep -q '^notes: shown' "$1"; then sed -i 's/^notes: .*/notes: mine/' "$1"
+                else printf mine > "$1"; fi
+                """)
+        let text = """
+            {"format": "vaultfmt-export", "version": 2, "items": [{"class": "generic-password", "service": "it", \
+            "secret": "s", "attributes": {"notes": {"text": "shown", "flags": []}}}]}
+            """
+        try sandbox.ok("import", try sandbox.write("source.json", text.utf8))
+        let run = try sandbox.run(["edit", "it"] + options)
+        #expect(run.status == 0, "\(run.error)")
+        #expect(
+            run.error.contains("the file was rewritten to protect the old value of 'notes' from its previous readers"),
+            "\(run.error)")
+        #expect(try sandbox.ok("get", "it", "--field", "notes").output == "mine")
+        try sandbox.fails(1, "compacted or rewritten", "undo")
     }
 
     @Test("--field changes one attribute or part of the name; an unknown one is refused with those that there are")

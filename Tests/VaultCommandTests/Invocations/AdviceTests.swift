@@ -29,6 +29,9 @@ struct AdviceTests {
             ("add mail --stdin", "standard input"),
             ("history mail --reveal", "--earlier NUMBER"),
             ("mv mail --to work", "--to-account"),
+            ("rm mail --dry-run", "'vaultfmt undo' brings them back"),
+            ("forget mail --all --dry-run", "vaultfmt history NAME"),
+            ("slot remove backup --dry-run", "vaultfmt slot list"),
             ("list --recent", "did you mean '--sort'?"),
             ("unlock --timeout 5", "did you mean '--for'?"),
             ("get mail --out-file k", "did you mean '--output'?"),
@@ -39,6 +42,27 @@ struct AdviceTests {
         #expect(run.status == 64)
         #expect(run.error.contains(advice), "\(run.error)")
         #expect(run.error.split(separator: "\n").count == 1)
+    }
+
+    @Test("an option in the place of another one's value is named, and not used as the value")
+    func missingValue() throws {
+        let sandbox = try Sandbox.withVault()
+        for words in [
+            ["set", "--server", "a.example", "--account", "--protocol", "https"],
+            ["set", "--server", "a.example", "--account", "--protocol=https"],
+            ["update", "svc", "--label", "--yes"], ["list", "-f", "--json"],
+            ["run", "--env-file", "--env", "A=b", "--", "true"],
+        ] {
+            let run = try sandbox.run(words, input: Array("s".utf8))
+            #expect(run.status == 64 && run.error.contains("missing value for '--"), "\(words): \(run.error)")
+            #expect(run.error.split(separator: "\n").count == 1 && !run.error.contains("https"), "\(run.error)")
+        }
+        #expect(try sandbox.ok("list").bytes == [])
+        let advised = try sandbox.fails(64, "--account=--protocol", "set", "svc", "--account", "--protocol", "https")
+        #expect(advised.error.contains("'--account'"))
+        try sandbox.ok("set", "svc", "--account=--protocol", "--label", "-dash", input: "s".utf8)
+        #expect(try sandbox.ok("get", "svc", "--field", "account").output == "--protocol")
+        try sandbox.ok("run", "--env", "A=vaultfmt:svc", "--", "true", "--env", "--env")
     }
 
     @Test("options that select are not taken for changes: the message says that the item is there")

@@ -82,6 +82,29 @@ struct GitMergeTests {
             """)
     }
 
+    @Test("an item that a merge leaves without a secret ends a sync with 3 on each machine, and is a conflict for git")
+    func withoutSecret() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            erase() { store b "$1" 2; on b vaultfmt forget "$1" '' --all --yes -f work.vault; on b vaultfmt rm "$1" '' --yes -f work.vault; }
+            label() { on a vaultfmt update "$1" '' --label L -f work.vault; }
+            because="shows no secret, because its last secret was forgotten"
+            store a token 1; store a other 1; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            label token; on a vaultfmt sync work.vault; erase token
+            for name in b a; do
+                ends 3 on $name vaultfmt sync work.vault
+                grep -q "'token'.* $because" error; grep -q "synced, but items in 'work.vault' show no secret any more" error
+                # Once is enough.
+                on $name vaultfmt sync work.vault
+            done
+            label other; store a twin A; commit a; on a git push -q; erase other; store b twin B; commit b
+            fails on b git pull -q --no-edit --no-rebase 2>error; grep -q "'other'.* $because" error
+            grep -q "one of each pair with 'vaultfmt move'; items show no secret any more .*: give them one with 'vaultfmt set'; then" error
+            on b git add work.vault; on b git commit -q --no-edit
+            """)
+    }
+
     @Test("a driver that cannot open the vault stops the merge, and both sides stay as they were")
     func locked() throws {
         let clones = try Clones()

@@ -43,6 +43,25 @@ struct GitOtherVaultTests {
             """)
     }
 
+    @Test("one with another name here, a hard link, is compared as well: the other side's newer state is taken")
+    func hardLink() throws {
+        try run(
+            """
+            ln a/y.vault y.link; fill b y2 2; pushed
+            on a vaultfmt sync work.vault; filled a y2 2; agreed
+            """)
+    }
+
+    @Test("one that a merge leaves with an item without a secret is named, and the exit code is 3")
+    func withoutSecret() throws {
+        try run(
+            """
+            on b vaultfmt update y1 '' --label L -f y.vault; pushed
+            fill a y1 2; on a vaultfmt forget y1 '' --all --yes -f y.vault; on a vaultfmt rm y1 '' --yes -f y.vault; on a git commit -q -a -m here
+            ends 3 on a vaultfmt sync work.vault; grep -q "items in 'y.vault' show no secret any more" error; agreed
+            """)
+    }
+
     @Test(
         "one that was removed, or replaced by something else, is an error that names it and leaves it",
         arguments: [

@@ -260,6 +260,26 @@ struct GitProtocolTests {
         #expect(try sandbox.ok("get", "::1", "u").output == "six")
     }
 
+    @Test("a port that no server can have is named: nothing is stored, which is exit 64, and nothing matches")
+    func invalidPort() throws {
+        _ = try helper("store", "protocol=https\nhost=h\nusername=u\npassword=p\n\n")
+        let before = try sandbox.read("test.vault")
+        for port in ["65536", "70000", "99999999999", "x"] {
+            let place = "protocol=https\nhost=h:\(port)\nusername=u\n"
+            let run = try sandbox.fails(
+                64, "a port that is not a number up to 65535, so the password was not stored", "git-credential",
+                "store", input: (place + "password=p\n\n").utf8)
+            #expect(run.error.split(separator: "\n").count == 1, "\(run.error)")
+            for operation in ["get", "erase"] {
+                let other = try sandbox.ok("git-credential", operation, input: (place + "\n").utf8)
+                #expect(other.output == "" && other.error.contains("matches nothing"), "\(other.error)")
+            }
+        }
+        #expect(try sandbox.read("test.vault") == before)
+        _ = try helper("store", "protocol=https\nhost=h:65535\nusername=u\npassword=last\n\n")
+        #expect(try helper("get", "protocol=https\nhost=h:65535\n\n").hasSuffix("password=last\n"))
+    }
+
     @Test("an item without a protocol is for https, and never sent in clear")
     func noProtocol() throws {
         try sandbox.ok("set", "--server", "example.org", "--account", "u", input: "p".utf8)

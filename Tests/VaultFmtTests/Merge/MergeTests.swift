@@ -572,6 +572,21 @@ struct MergeTests {
         #expect(try copies.theirs.merge(copies.ours).notes == [])
     }
 
+    @Test("names a slot that can now read more before the items, of which only the first 50 notes may be shown")
+    func newReaderBeforeItems() throws {
+        let accounts = (0..<60).map { "\($0)" }
+        let copies = try Copies { vault in
+            for account in accounts { try vault.put(try key(account, group: "ci"), "0") }
+        }
+        let slot = try copies.ours.addSlot(try Fast.rawKey(9), name: "robot", grantedGroups: ["ci"]).id
+        for account in accounts { try copies.ours.put(try key(account, group: "ci"), "ours") }
+        copies.tick()
+        for account in accounts { try copies.theirs.put(try key(account, group: "ci"), "theirs") }
+        let report = try copies.ours.merge(copies.theirs)
+        #expect(report.notes.count > 50)
+        #expect(report.notes.prefix(50).contains(.slotReadsMore(slot, name: "robot", groups: ["ci"])))
+    }
+
     @Test("tells where a secret to settle was set, if the item is elsewhere, also after the item was changed")
     func otherPlace() throws {
         let copies = try Copies { vault in
@@ -842,6 +857,38 @@ struct MergeTests {
         #expect(try report.removed == [key("b")])
     }
 
+    @Test("compares copies without making the merge, not even in memory, and so also if it could not be made")
+    func comparison() throws {
+        let copies = try copies()
+        var comparing = MergeOptions()
+        comparing.onlyCompares = true
+        func expect(_ outcome: MergeReport.Outcome, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            let bytes = try copies.memory.bytes("ours")
+            var expected = MergeReport(outcome)
+            expected.isRehearsal = true
+            let report = try copies.ours.merge(copies.theirs, options: comparing)
+            #expect(report == expected, sourceLocation: sourceLocation)
+            #expect(try copies.memory.bytes("ours") == bytes, sourceLocation: sourceLocation)
+        }
+        try expect(.same)
+        try copies.theirs.put(try key("a"), "theirs")
+        try expect(.theirs)
+        copies.tick()
+        try copies.ours.put(try key("a"), "ours")
+        try expect(.merged)
+        // Without its newest commit, which is damaged, ours has no changes of its own.
+        var bytes = try copies.memory.bytes("ours")
+        bytes[bytes.count - 40] ^= 1
+        copies.memory.files.put("damaged", bytes)
+        let damaged = try copies.memory.open("damaged")
+        var rehearsal = MergeOptions()
+        rehearsal.isRehearsal = true
+        fails(.damagedTail) { _ = try damaged.merge(copies.theirs, options: rehearsal) }
+        #expect(try damaged.merge(copies.theirs, options: comparing).outcome == .theirs)
+        #expect(try copies.ours.merge(copies.theirs).outcome == .merged)
+        try expect(.ours)
+    }
+
     @Test("rehearses that an item keeps what our copy shows, as the merge then does (R-8.13)")
     func rehearsedRenewal() throws {
         let copies = try copies("a", "b")
@@ -856,7 +903,9 @@ struct MergeTests {
         copies.tick()
         let bytes = try copies.memory.bytes("ours")
         var options = MergeOptions()
-        (options.keepsNewerValues, options.isRehearsal) = (true, true)
+        (options.keepsNewerValues, options.onlyCompares) = (true, true)
+        #expect(try copies.ours.merge(copies.theirs, options: options).outcome == .merged)
+        (options.onlyCompares, options.isRehearsal) = (false, true)
         let rehearsed = try copies.ours.merge(copies.theirs, options: options)
         #expect(try copies.memory.bytes("ours") == bytes)
         options.isRehearsal = false

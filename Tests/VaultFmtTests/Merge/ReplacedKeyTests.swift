@@ -208,7 +208,9 @@ struct ReplacedKeyTests {
         try copies.ours.rotate()
         let bytes = try copies.memory.bytes("ours")
         var options = accepting
-        options.isRehearsal = true
+        options.onlyCompares = true
+        #expect(try copies.ours.merge(copies.theirs, options: options).outcome == .adopted)
+        (options.onlyCompares, options.isRehearsal) = (false, true)
         let rehearsed = try copies.ours.merge(copies.theirs, options: options)
         #expect(try copies.memory.bytes("ours") == bytes)
         var report = try copies.ours.merge(copies.theirs, options: accepting)

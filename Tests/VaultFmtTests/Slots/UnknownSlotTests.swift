@@ -201,4 +201,18 @@ struct SlotCostTests {
                 + slots(21, .moderate, [.passphrase, .otherKeyFile]))
         #expect(KDFCost.moderate == KDFCost(memoryKiB: 262_144, passes: 3, lanes: 1))
     }
+
+    @Test("may cost more than readers allow if they did before, but not more than that")
+    func sumsBefore() throws {
+        try SlotEditing.checkCosts(slots(22, .moderate), insteadOf: slots(22, .moderate))
+        try SlotEditing.checkCosts(slots(22, .moderate), insteadOf: slots(23, .moderate))
+        fails(.kdfLimit) { try SlotEditing.checkCosts(slots(23, .moderate), insteadOf: slots(22, .moderate)) }
+        fails(.kdfLimit) {
+            try SlotEditing.checkCosts(slots(22, .moderate), insteadOf: slots(22, .moderate, .otherKeyFile))
+        }
+        // A merge may add one where others are gone.
+        try SlotEditing.checkCosts(Array(slots(24, .moderate).dropFirst(2)), insteadOf: slots(23, .moderate))
+        let most = KDFCost(memoryKiB: .max, passes: .max, lanes: 1)
+        fails(.kdfLimit) { try SlotEditing.checkCosts(slots(2, most)) }
+    }
 }

@@ -52,7 +52,9 @@ enum MergeCommand {
     ) throws -> (outcome: String, result: [UInt8]?) {
         let memory = memory ?? ProcessReplicas(random: random)
         func place(_ files: MemoryFileSystem) -> Store.Place {
-            Store.Place(fileSystem: files, random: random, replicas: memory)
+            var place = Store.Place(fileSystem: files, random: random, replicas: memory)
+            place.writesSpares = false
+            return place
         }
         let merged = try merge(into: ours, theirs, request, options, place)
         // The branch under a replaced key is taken into the copy that has replaced it, whichever is ours.

@@ -33,8 +33,9 @@ struct OperationsVector {
         let fileSystem = MemoryFileSystem(clock: clock)
         if let base { fileSystem.put("vault", base) }
         let random = Randomness.fixed(random)
-        let place = Store.Place(
+        var place = Store.Place(
             fileSystem: fileSystem, random: random, replicas: memory ?? ProcessReplicas(random: random))
+        place.writesSpares = false
         // The writer is closed before the file is looked at.
         do {
             var writer = OperationsWriter(place: place, device: device)

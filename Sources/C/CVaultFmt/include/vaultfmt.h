@@ -93,7 +93,7 @@ enum {
     VAULTFMT_OUT_OF_MEMORY = 32,        /* not enough memory for the key derivation, a secret or a large buffer */
     VAULTFMT_NO_KERNEL_KEYRING = 33,    /* the system has no kernel keyring, or does not allow access to it */
     VAULTFMT_OTHER_PROCESS = 34,        /* the handle was opened by the parent process, before a fork: open the vault again */
-    VAULTFMT_NO_SECRET = 35,            /* the item's secret was forgotten, or is among the values that are left to settle */
+    VAULTFMT_NO_SECRET = 35,            /* the item shows no secret: it was forgotten, is left to settle, or is an earlier value */
     VAULTFMT_FOREIGN_OWNER = 36,        /* the vault's owners differ from those that were remembered or required */
     VAULTFMT_MEMORY_DAMAGED = 37,       /* this machine's record of the vault is damaged */
     VAULTFMT_UNSUPPORTED_FORM = 38,     /* the value is stored in a form that this version does not know */
@@ -573,8 +573,8 @@ typedef struct vaultfmt_item {
                                              _NO_SECRET; otherwise VAULTFMT_OK */
     uint32_t has_past;                    /* 1: the item has earlier values, or values that a merge has left to settle */
     uint32_t needs_settling;              /* 1: a merge has left values of the item to settle: see vaultfmt_get_conflicts */
-    uint32_t lacks_secret;                /* 1: the item has no secret: the secret was forgotten, or is among the values
-                                             that are left to settle */
+    uint32_t lacks_secret;                /* 1: the item shows no secret: the secret was forgotten, is among the values
+                                             that are left to settle, or is an earlier value */
     uint32_t reserved;
     int64_t secret_changed;               /* when the secret was last changed or, for an imported item, imported; 0 without
                                              a secret */
@@ -949,7 +949,9 @@ vaultfmt_status vaultfmt_rotate(
 
 typedef struct vaultfmt_merge_options {
     uint32_t struct_size;
-    uint32_t is_rehearsal;     /* 1: nothing is written; the report lists the changes that a merge would make */
+    uint32_t is_rehearsal;     /* 1: the merge is made in memory only, which takes as much memory as the merge would
+                                  write; the report is that of the merge. If the system refuses that memory, the error
+                                  is VAULTFMT_OUT_OF_MEMORY */
     uint32_t accepts_old_keys; /* 1: values stored under keys that this vault has since replaced are added, as values to
                                   settle or as earlier values. Someone who knew an old passphrase may have written them.
                                   Shown values do not change */
@@ -967,13 +969,13 @@ enum {
     VAULTFMT_MERGE_ADOPTED = 4 /* values stored under replaced keys were added */
 };
 
-/* Findings of a merge. Those from _CONFLICT to _KEPT_FOR_DEVICE have a key; those about slots have a slot id, and the
+/* Findings of a merge. Those from _CONFLICT to _KEPT_FOR_DEVICE, and _SETTLED, have a key; those about slots have a slot id, and the
    slot's name as the text. */
 enum {
     VAULTFMT_NOTE_CONFLICT = 1,                /* both copies changed the item; the losing values are left to settle */
     VAULTFMT_NOTE_KEPT_AGAINST_REMOVAL = 2,    /* the item was removed in one copy but changed in the other: kept */
     VAULTFMT_NOTE_RENAMED = 3,                 /* the item now has another key, new_key */
-    VAULTFMT_NOTE_WITHOUT_SECRET = 4,          /* the item no longer has a secret: the only one was forgotten */
+    VAULTFMT_NOTE_WITHOUT_SECRET = 4,          /* the item no longer shows a secret; VAULTFMT_NO_SECRET says why */
     VAULTFMT_NOTE_KEPT_FOR_SPLIT_ID = 5,       /* two writers used one replica id, so the item was kept */
     VAULTFMT_NOTE_EARLIER_VALUES_DROPPED = 6,  /* there was no room for the oldest earlier values */
     VAULTFMT_NOTE_TAKEN_IN_TO_SETTLE = 7,      /* values under old keys were added */
@@ -991,7 +993,9 @@ enum {
     VAULTFMT_NOTE_EXTENSION_DIFFERS = 20,      /* the vault's value of an extension, named by the text, was kept */
     VAULTFMT_NOTE_DAMAGED = 21,                /* part of the vault is damaged, as described */
     VAULTFMT_NOTE_COPY_DAMAGED = 22,           /* part of the copy is damaged, as described, and was not merged */
-    VAULTFMT_NOTE_SHARED_KEY = 23              /* two items have the same key; one of them is listed under new_key */
+    VAULTFMT_NOTE_SHARED_KEY = 23,             /* two items have the same key; one of them is listed under new_key */
+    VAULTFMT_NOTE_SETTLED = 24,                /* the copy has settled the item's conflicts; nothing shown changed */
+    VAULTFMT_NOTE_SLOT_READS_MORE = 25         /* granted the groups in one copy; the other one put values into them */
 };
 
 typedef struct vaultfmt_merge_note {
@@ -1008,7 +1012,7 @@ typedef struct vaultfmt_merge_note {
 typedef struct vaultfmt_merge_report {
     uint32_t outcome;                         /* VAULTFMT_MERGE_... */
     uint32_t is_rehearsal;
-    uint32_t has_conflicts;                   /* 1: there are values to settle */
+    uint32_t has_conflicts;                   /* 1: there are values to settle, or items show no secret any more */
     uint32_t has_damage;                      /* 1: part of the vault is damaged: see the notes */
     const vaultfmt_key *const *added;         /* items that only the copy had */
     size_t added_count;

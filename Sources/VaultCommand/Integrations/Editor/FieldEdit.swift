@@ -1,3 +1,4 @@
+import VaultArguments
 import VaultConsole
 import VaultExchange
 import VaultFmt
@@ -42,7 +43,7 @@ enum FieldEdit {
         try dated.keepDate(ofSecretOf: item, in: vault)
         let changes = dated
         let conflicts = try ConflictsBefore(of: [item], in: vault)
-        try vault.transaction { transaction throws(VaultError) in
+        try NarrowingOption.changeAtOnce(vault) { (transaction) throws(VaultError) in
             guard try transaction.item(item.key)?.revision == item.revision else {
                 throw VaultError(
                     .busy, "the item was changed by another process in the meantime; the edited text was not stored")

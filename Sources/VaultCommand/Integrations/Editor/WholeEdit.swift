@@ -1,3 +1,4 @@
+import VaultArguments
 import VaultConsole
 import VaultExchange
 import VaultFmt
@@ -140,6 +141,7 @@ struct WholeEdit: ~Copyable {
         var fields: [ItemKey.Field: ItemKey.Value] = [:]
         var group: String?
         var seen: Set<String> = []
+        var added: [(line: Int, name: String)] = []
         try ItemTemplate.forEach(in: text) { (line, entry) throws(ItemTemplate.Fault) in
             let isField = !entry.isQuoted && Self.isReserved(entry.name)
             guard seen.insert((isField ? "" : "attribute ") + entry.name).inserted else {
@@ -156,6 +158,7 @@ struct WholeEdit: ~Copyable {
                 return
             }
             guard isField else {
+                if attributes.attribute(name) == nil { added.append((line, name)) }
                 let old = attributes.attribute(entry.name)?.secret
                 if let old, old.equals(value) { return }
                 changes.attributes.set.set(Attribute(entry.name, keeping: value, flags: nil))
@@ -178,6 +181,7 @@ struct WholeEdit: ~Copyable {
             }
         }
         try requireAll(seen)
+        try requireNotHidden(added, changes.accessibility)
         changes.attributes.remove = attributes.names.filter { !seen.contains("attribute " + $0) }
         changes.key = try item.key.replacing(fields, group: group)
         return changes
@@ -187,6 +191,21 @@ struct WholeEdit: ~Copyable {
         guard let missing = (fields.map(\.name) + ["secret"]).first(where: { !seen.contains($0) }) else { return }
         throw ItemTemplate.Fault(
             line: 0, message: "the line '\(missing):' is missing; restore it, with no value if necessary")
+    }
+
+    /// Throws an error for a new attribute that a field with the same name would hide.
+    /// - `accessibility`: The item's new accessibility, if it changes.
+    private func requireNotHidden(
+        _ added: [(line: Int, name: String)], _ accessibility: Accessibility?
+    ) throws(ItemTemplate.Fault) {
+        let isDeviceOnly = item.device != nil || accessibility?.isThisDeviceOnly == true
+        let itemClass = item.key.itemClass
+        for (line, name) in added where ItemField.isField(name, of: itemClass, isDeviceOnly: isDeviceOnly) {
+            throw ItemTemplate.Fault(
+                line: line,
+                message: "\(TerminalText.quoted(name)) is a field of the item, and would hide an attribute of "
+                    + "that name; choose another name")
+        }
     }
 
     private static func text(_ value: borrowing Secret, _ line: Int) throws(ItemTemplate.Fault) -> String {
@@ -235,7 +254,7 @@ struct WholeEdit: ~Copyable {
         try dated.keepDate(ofSecretOf: item, unlessNew: changes.secret, in: vault)
         let attributes = dated
         let conflicts = try ConflictsBefore(of: [item], in: vault)
-        try vault.transaction { transaction throws(VaultError) in
+        try NarrowingOption.changeAtOnce(vault) { (transaction) throws(VaultError) in
             guard try transaction.item(item.key)?.revision == item.revision else {
                 throw VaultError(
                     .busy, "the item was changed by another process in the meantime; the edited text was not stored")

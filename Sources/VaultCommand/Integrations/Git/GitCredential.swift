@@ -35,7 +35,12 @@ struct GitCredential: ParsableCommand {
         if let flaw = request.flaw {
             return Terminal.note("git's request has \(flaw), so it matches nothing in the vault")
         }
-        guard let place = GitPlace(request) else { return }
+        guard let place = GitPlace(request) else {
+            guard GitPlace.hasInvalidPort(request) else { return }
+            let flaw = "git's request has a port that is not a number up to 65535"
+            guard operation == "store" else { return Terminal.note("\(flaw), so it matches nothing in the vault") }
+            throw CommandFailure(.usage, "\(flaw), so the password was not stored; correct the address")
+        }
         switch operation {
         case "get": try getOrQuit(request, place)
         case "store": try store(request, place)

@@ -26,6 +26,9 @@ struct GitPlace {
         username = request.username
     }
 
+    /// Returns whether a request names no place because of the port in its host.
+    static func hasInvalidPort(_ request: borrowing GitRequest) -> Bool { split(request.host ?? "") == nil }
+
     /// Returns the key for a new item at this place.
     func key(authenticationType: String) throws -> ItemKey {
         try ItemKey.internetPassword(
@@ -79,7 +82,7 @@ struct GitPlace {
 
     private static func withoutSlash(_ path: String) -> String { path.hasPrefix("/") ? String(path.dropFirst()) : path }
 
-    /// `host`, `host:port`, `[address]` or `[address]:port`.
+    /// `host`, `host:port`, `[address]` or `[address]:port`; nil if the port is not valid.
     private static func split(_ text: String) -> (server: String, port: UInt32)? {
         let bracket = text.hasPrefix("[") ? text.firstIndex(of: "]") : nil
         let rest = bracket.map { text[text.index(after: $0)...] } ?? text[...]

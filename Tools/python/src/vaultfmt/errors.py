@@ -224,7 +224,7 @@ class OtherProcess(VaultError, RuntimeError):
 
 
 class NoSecret(VaultError, LookupError):
-    """The item has no secret: it was forgotten, or is among the values that are left to settle."""
+    """The item shows no secret: it was forgotten, is left to settle, or is an earlier value."""
 
     status = 35
 

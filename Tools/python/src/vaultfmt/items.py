@@ -226,7 +226,7 @@ class Item:
 
     `has_past` says whether the item has earlier values, or values that a merge has left to settle, which `needs_settling`
     says. `secret_changed_ms` is the time of the last change to the secret, or of the import of the item; it is None if
-    `lacks_secret`: the secret was forgotten, or is among the values that are left to settle.
+    `lacks_secret`: the secret was forgotten, is left to settle, or is an earlier value.
     """
 
     id: str

@@ -25,8 +25,8 @@ class MergeOutcome(enum.IntEnum):
 
 
 class NoteKind(enum.IntEnum):
-    """What a merge found; `vaultfmt.h` says what each means. Those up to KEPT_FOR_DEVICE are about an item, and those with
-    SLOT about a slot.
+    """What a merge found; `vaultfmt.h` says what each means. Those up to KEPT_FOR_DEVICE and SETTLED are about an
+    item, and those with SLOT about a slot.
     """
 
     CONFLICT = 1
@@ -51,6 +51,8 @@ class NoteKind(enum.IntEnum):
     DAMAGED = 21
     COPY_DAMAGED = 22
     SHARED_KEY = 23
+    SETTLED = 24
+    SLOT_READS_MORE = 25
 
 
 @dataclasses.dataclass(frozen=True)
