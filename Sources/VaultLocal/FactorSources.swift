@@ -1,6 +1,7 @@
 package import VaultFmt
 
-/// The sources of factors: those that the caller specifies take precedence over the environment.
+/// The sources of factors: those that the caller specifies take precedence over the environment. Factors from the
+/// environment only complete them (``GivenFactors/Named``).
 package struct FactorSources: Sendable {
     /// The options for current, new (`--new-…`) and kept (`--keep-…`) factors and for those of another copy of the
     /// vault (`--other-…`) or of another vault (`--to-…`) differ only in their names. The last three do not have
@@ -59,6 +60,15 @@ package struct FactorSources: Sendable {
         passphraseFile != nil || passphraseDescriptor != nil || keyFile != nil || rawKeyFile != nil
     }
 
+    /// The options that give factors, such as `--key-file`.
+    package var givenOptions: [String] {
+        let options = [
+            ("passphrase-file", passphraseFile != nil), ("passphrase-fd", passphraseDescriptor != nil),
+            ("key-file", keyFile != nil), ("raw-key-file", rawKeyFile != nil),
+        ]
+        return options.compactMap { name, isGiven in isGiven ? twin.optionPrefix + name : nil }
+    }
+
     private var isInEnvironment: Bool {
         ["PASSPHRASE", "PASSPHRASE_FILE", "KEY_FILE"].contains { twin.value($0) != nil }
     }
@@ -69,13 +79,20 @@ package struct FactorSources: Sendable {
         if let rawKey = try rawKey() { return GivenFactors(passphrase: nil, keyFile: nil, rawKey: rawKey) }
         let passphrase = try passphrase()
         let keyFile = try readKeyFile()
-        return GivenFactors(passphrase: passphrase, keyFile: keyFile, rawKey: nil)
+        return GivenFactors(passphrase: passphrase, keyFile: keyFile, rawKey: nil, named: named)
     }
 
     /// The open descriptors that the sources refer to.
     package var descriptors: [Int32] {
         let files = [passphraseFile, keyFile, rawKeyFile, twin.value("PASSPHRASE_FILE"), twin.value("KEY_FILE")]
         return [passphraseDescriptor].compactMap { $0 } + files.compactMap { $0.flatMap(FactorInput.descriptor) }
+    }
+
+    private var named: GivenFactors.Named {
+        var named: GivenFactors.Named = []
+        if passphraseFile != nil || passphraseDescriptor != nil { named.insert(.passphrase) }
+        if keyFile != nil { named.insert(.keyFile) }
+        return named
     }
 
     private func rawKey() throws(VaultError) -> Secret? {

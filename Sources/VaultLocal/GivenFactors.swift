@@ -1,28 +1,56 @@
 package import VaultFmt
 
-/// All factors that were given or typed. They open any slot that requires no other factors.
+/// All factors that were given or typed. They open any slot that requires no other factors and that requires each
+/// factor that an option names.
 package struct GivenFactors: ~Copyable {
+    /// The factors that options name, apart from a raw key, which is always alone.
+    ///
+    /// An option is a choice of slot, whereas a variable applies to every command and every vault. A slot is therefore
+    /// tried only if it requires all of these factors; those from variables can complete them, but open no slot alone.
+    package struct Named: OptionSet, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        package static let passphrase = Named(rawValue: 1)
+        package static let keyFile = Named(rawValue: 2)
+        package static let external = Named(rawValue: 4)
+
+        /// The factors that a slot requires.
+        init(requiredBy kinds: FactorKinds) {
+            var all: Named = []
+            if kinds.contains(.passphrase) { all.insert(.passphrase) }
+            if !kinds.isDisjoint(with: [.generatedKeyFile, .otherKeyFile]) { all.insert(.keyFile) }
+            if kinds.contains(.externalKey) { all.insert(.external) }
+            self = all
+        }
+    }
+
     package var passphrase: Secret?
     /// The contents of the key file.
     package var keyFile: Secret?
     package var rawKey: Secret?
     /// The source of an external key, such as recipients or identities.
     package var external: (any SlotFactor)?
+    /// Those of the factors that options name.
+    package var named: Named
 
     package init(
         passphrase: consuming Secret?, keyFile: consuming Secret?, rawKey: consuming Secret?,
-        external: (any SlotFactor)? = nil
+        external: (any SlotFactor)? = nil, named: Named = []
     ) {
         self.passphrase = passphrase
         self.keyFile = keyFile
         self.rawKey = rawKey
         self.external = external
+        self.named = named
     }
 
     /// Returns a copy of these factors.
     package borrowing func copy() -> GivenFactors {
         GivenFactors(
-            passphrase: passphrase?.copy(), keyFile: keyFile?.copy(), rawKey: rawKey?.copy(), external: external)
+            passphrase: passphrase?.copy(), keyFile: keyFile?.copy(), rawKey: rawKey?.copy(), external: external,
+            named: named)
     }
 
     /// Copies only the given factors that a slot requires.
@@ -31,6 +59,7 @@ package struct GivenFactors: ~Copyable {
         keyFile = kinds.isDisjoint(with: [.generatedKeyFile, .otherKeyFile]) ? nil : given.keyFile?.copy()
         rawKey = kinds.contains(.rawKey) ? given.rawKey?.copy() : nil
         external = kinds.contains(.externalKey) ? given.external : nil
+        named = given.named.intersection(Named(requiredBy: kinds))
     }
 
     /// True if there are no factors.
@@ -44,7 +73,7 @@ package struct GivenFactors: ~Copyable {
     }
 
     /// Returns the combinations of factors that slots can require, most specific first: those with more factors, then
-    /// those without stretching.
+    /// those without stretching. Each includes all factors that options name.
     package borrowing func combinations() throws(VaultError) -> [FactorKinds] {
         if rawKey != nil { return [.rawKey] }
         let kind = try keyFileKind()
@@ -57,7 +86,8 @@ package struct GivenFactors: ~Copyable {
         case (nil, true): all.append(.passphrase)
         case (nil, false): break
         }
-        return all
+        let named = self.named
+        return all.filter { Named(requiredBy: $0).isSuperset(of: named) }
     }
 
     /// Returns the kind of the given key file; nil if there is none.
@@ -85,24 +115,32 @@ package struct GivenFactors: ~Copyable {
     }
 
     /// Calls `body` with each combination that a slot can require until a call does not throw `noSlotOpens`; if every
-    /// call does, throws the first of these errors.
+    /// call does, throws one of these errors, if possible that of a combination that a slot requires.
+    ///
+    /// If options name factors, the combination of exactly these is tried first: it identifies a slot, for example the
+    /// one to change, and variables must not replace it by another.
     ///
     /// If a provider fails, for example because a program or a device is missing, other factors are still tried; the
     /// provider's error is thrown if they do not open the vault.
     package borrowing func tryEach<R: ~Copyable>(
         _ body: (borrowing Factors, FactorKinds) throws(VaultError) -> R
     ) throws(VaultError) -> R {
-        var (first, failed): (VaultError?, VaultError?)
-        for kinds in try combinations() {
+        let all = try combinations()
+        let named = self.named
+        let asNamed = all.filter { Named(requiredBy: $0) == named }
+        var (refused, failed): (VaultError?, VaultError?)
+        for kinds in asNamed + all.filter({ !asNamed.contains($0) }) {
             do throws(VaultError) { return try body(try factors(kinds), kinds) } catch {
                 switch error.code {
-                case .noSlotOpens: first = first ?? error
+                case .noSlotOpens:
+                    let isTelling = error.triedSlot && (kinds == all.first || refused?.triedSlot == false)
+                    if isTelling || refused == nil { refused = error }
                 case _ where kinds.contains(.externalKey): failed = failed ?? error
                 default: throw error
                 }
             }
         }
-        throw failed ?? first ?? VaultError(.noSlotOpens, "no factor is given")
+        throw failed ?? refused ?? VaultError(.noSlotOpens, "no factor is given")
     }
 
     private borrowing func readKeyFile() throws(VaultError) -> KeyFile? {

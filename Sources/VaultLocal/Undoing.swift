@@ -97,10 +97,16 @@ extension Machine {
     ///   - vault: The vault for which the plan was made.
     /// - Throws: The same errors as `Vault.undo(to:from:)`.
     public func carryOut(_ step: UndoStep, on vault: Vault) throws(VaultError) {
+        _ = try carryOutListingDropped(step, on: vault)
+    }
+
+    /// Carries out a plan, and returns the earlier values that were dropped although their items then list fewer than
+    /// the vault keeps.
+    package func carryOutListingDropped(_ step: UndoStep, on vault: Vault) throws(VaultError) -> [DroppedValue] {
         // Values that a merge left to settle did not exist before the merge, and do not exist after it is undone.
         let settles = step.isRedo || step.entries.contains(where: \.isMerge)
-        try vault.undo(to: step.target, from: step.now, settles: settles)
-        guard vault.state != step.now else { return }
+        let dropped = try vault.undo(to: step.target, from: step.now, settles: settles)
+        guard vault.state != step.now else { return dropped }
         let entry = OwnCommits.Entry(
             generation: vault.state.generation, chain: vault.state.chainValue, target: step.position,
             origin: step.origin)
@@ -109,6 +115,7 @@ extension Machine {
                 "cannot record that this machine undid a change, so another 'undo' would reverse this one: \(error.description)"
             )
         }
+        return dropped
     }
 }
 

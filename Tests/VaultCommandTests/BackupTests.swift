@@ -257,4 +257,40 @@ struct BackupTests {
         let elsewhere = try sandbox.ok("verify", "test.vault.before-restore").output
         #expect(elsewhere.contains("sound up to generation") && elsewhere.contains("are not part of any change"))
     }
+
+    @Test("verify checks an older copy, too: a sound one up to its generation, another by what is damaged in it")
+    func verifiedCopies() throws {
+        let sandbox = try sandbox()
+        let run = try sandbox.ok("verify", "yesterday.vault")
+        #expect(run.output.hasPrefix("sound up to generation 3: 2 items"), "\(run.output)")
+        #expect(run.output.contains("this machine has seen generation 5: the file is an older copy"), "\(run.output)")
+        let json = try #require(try sandbox.ok("verify", "yesterday.vault", "--json").json() as? [String: Any])
+        #expect(json["sound"] as? Bool == true && json["generationSeen"] as? Int == 5, "\(json)")
+        // Nothing was accepted.
+        try sandbox.fails(65, "it is an older copy", "list", "--vault", "yesterday.vault")
+
+        var damaged = try sandbox.read("yesterday.vault")
+        let record = try #require(damaged.firstRange(of: Array("vREC".utf8))).lowerBound
+        damaged[record + 100] ^= 1
+        try sandbox.write("damaged.vault", damaged)
+        let found = try sandbox.fails(65, "in '", "verify", "damaged.vault")
+        #expect(found.output.contains("byte \(record)") && found.error.contains("problem"), "\(found)")
+
+        // A copy of today's file, whose newest change is damaged or cut off.
+        let whole = try sandbox.read("test.vault")
+        let end = try #require(whole.lastIndex { $0 != 0 })
+        var flipped = whole
+        flipped[end - 100] ^= 1
+        let cut = [40, 700].map { Array(whole[..<(end - $0)]) }
+        for (bytes, isNamed) in [(flipped, true), (cut[0], true), (cut[1], false)] {
+            try sandbox.write("today.vault", bytes)
+            let run = try sandbox.fails(65, "is damaged or cut off: it opens at generation 4", "verify", "today.vault")
+            #expect(run.error.contains("this machine has seen generation 5"), "\(run.error)")
+            #expect(run.output.contains("byte") == isNamed && !run.output.contains("sound"), "\(run.output)")
+        }
+        // In the vault's own place, an older file was rolled back, however sound it is.
+        try sandbox.write("test.vault", try sandbox.read("yesterday.vault"))
+        let rolledBack = try sandbox.fails(65, "it was rolled back", "verify")
+        #expect(!rolledBack.output.contains("sound"))
+    }
 }

@@ -37,6 +37,14 @@ struct EarlierValueTests {
         let imported = try sandbox.ok("history", "svc", "ann", "--vault", "new.vault").lines
         let times = imported.map { $0.components(separatedBy: "\t")[2...3].map(\.isEmpty) }
         #expect(times == Array(repeating: [false, true], count: 4))
+        // So the next export, which can be imported too, states no time for it.
+        let again = try sandbox.ok("export", "--vault", "new.vault")
+        let items = try #require((try again.json() as? [String: Any])?["items"] as? [[String: Any]])
+        let states = try #require(items.first?["earlier"] as? [[String: Any]])
+        #expect(!states.isEmpty && states.allSatisfy { $0["modified"] == nil && $0["replaced"] != nil })
+        try sandbox.ok("create", "third.vault", "--kdf", "testing")
+        try sandbox.ok("import", "--vault", "third.vault", try sandbox.write("again", again.bytes))
+        #expect(try sandbox.ok("history", "svc", "--vault", "third.vault").lines.count == 4)
         #expect(try sandbox.ok("get", "svc", "--earlier", "2", "--field", "notes").output == "n-one")
         let whole = try #require(try sandbox.ok("get", "svc", "--earlier", "1", "--json").json() as? [String: Any])
         #expect(whole["secret"] as? String == "two" && whole["account"] as? String == "ann")
@@ -54,6 +62,31 @@ struct EarlierValueTests {
         try sandbox.ok("restore", "svc")
         #expect(try sandbox.ok("get", "svc").output == "three")
         try sandbox.fails(1, "'label' has no earlier values", "restore", "svc", "--field", "label")
+    }
+
+    @Test(
+        "an earlier value that gives way to one equal to the current value is named by restore, set and undo",
+        arguments: ["restore", "set", "undo"])
+    func crowdedOut(_ command: String) throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("rekey", "--keep", "3")
+        for value in ["1", "2", "3", "4", "5", "6"] {
+            let run = try sandbox.ok("set", "svc", "ann", input: value.utf8)
+            #expect(!run.error.contains("dropped"), "\(run.error)")
+        }
+        let run =
+            switch command {
+            case "restore": try sandbox.ok("restore", "svc")
+            case "set": try sandbox.ok("set", "svc", "ann", input: "5".utf8)
+            default: try sandbox.ok("undo")
+            }
+        #expect(try sandbox.ok("get", "svc").output == "5")
+        #expect(try secrets(sandbox) == ["6", "4"])
+        #expect(
+            run.error.contains("this dropped an earlier value of generic-password 'svc' 'ann', the secret that was"),
+            "\(run.error)")
+        #expect(run.error.contains("the vault keeps 3") && run.error.contains("'vaultfmt rekey --keep NUMBER'"))
+        try sandbox.ok("verify")
     }
 
     @Test("it comes back after a compaction, a rotation, a move to another group and another name")

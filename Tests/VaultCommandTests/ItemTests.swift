@@ -276,12 +276,23 @@ struct ItemTests {
         #expect(try sandbox.ok("get", "made", "--field", "Password").output == "new")
         try sandbox.ok("set", "made", "--secret-attribute", "Password", input: "newer".utf8)
         #expect(try sandbox.ok("get", "made", "--field", "Password").output == "newer")
+        // It stays sealed, so its value is not in the index.
+        try sandbox.ok("update", "made", "--attribute", "Password=by argument")
+        #expect(try sandbox.ok("get", "made", "--field", "Password").output == "by argument")
+        #expect(try !sandbox.ok("list", "--json").output.contains("by argument"))
+        // Its line in 'show' is not mistaken for that of the item's own field.
+        let shown = try sandbox.ok("show", "made").lines
+        #expect(shown.contains("class\tgeneric-password") && shown.contains("attribute:class\tz"), "\(shown)")
         #expect(try sandbox.ok("get", "made").output == "t")
         for command in ["update", "set"] {
             try sandbox.fails(64, "'id' is a field", command, "made", "--attribute", "id=x", input: "u".utf8)
             try sandbox.fails(
                 64, "mistaken for the secret", command, "made", "--secret-attribute", "Secret", input: "u".utf8)
+            try sandbox.fails(
+                64, "mistaken for the secret", command, "made", "--attribute", "Secret=x", input: "u".utf8)
         }
+        try sandbox.fails(
+            64, "mistaken for the secret", "add", "other", "--attribute", "password=x", input: "u".utf8)
         try sandbox.fails(
             64, "mistaken for the secret", "add", "other", "--secret-attribute", "Password", input: "u".utf8)
     }

@@ -221,6 +221,25 @@ struct MergeTests {
         }
     }
 
+    @Test("an attribute that was sealed seals its secret again, and that alone is not another value for a merge")
+    func sealedAgain() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("update", "svc", "--attribute", "pin=1")
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "new", "--vault", path, input: "three".utf8)
+        }
+        try sandbox.ok("update", "svc", "--secret-attribute", "pin", input: "2".utf8)
+        for isRehearsal in [true, false] {
+            let run = try sandbox.ok(["merge", sandbox.vault, copy] + (isRehearsal ? ["--dry-run"] : []))
+            #expect(run.output.contains("1 item added, 0 changed, 0 removed\n"), "\(run.output)")
+            #expect(!run.output.contains("'svc'"), "\(run.output)")
+        }
+        #expect(try machines.secret("svc") == "one")
+        #expect(try sandbox.ok("get", "svc", "--field", "pin").output == "2")
+        #expect(try sandbox.ok("verify").output.hasPrefix("sound"))
+    }
+
     @Test("B6: damage in the vault that merging does not replace is named, with exit code 3, and the copy stays")
     func damaged() throws {
         let machines = try Machines()
@@ -409,6 +428,38 @@ struct MergeTests {
         #expect(named >= 2, "\(named)")
     }
 
+    @Test("a damaged list of earlier values is named with item, file and what drops it; then a merge goes on")
+    func damagedList() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("set", "svc", "ann", input: "two".utf8)
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("update", "svc", "ann", "--label", "There", "--vault", path)
+        }
+        // What the newest commit has written itself would be an incomplete commit.
+        try sandbox.ok("set", "own", input: "own".utf8)
+        var bytes = try sandbox.read("test.vault")
+        let list = try #require(bytes.ranges(of: Array("vPST".utf8)).last).lowerBound
+        bytes[list + 100] ^= 1
+        try sandbox.write("test.vault", bytes)
+        #expect(try machines.secret("svc") == "two")
+        let commands = [["history", "svc", "ann"], ["set", "svc", "ann"], ["merge", sandbox.vault, copy]]
+        for command in commands {
+            let run = try sandbox.run(command, input: Array("three".utf8))
+            #expect(run.status == 65, "\(command): \(run.error)")
+            for part in ["list of earlier values of generic-password 'svc' 'ann'", "test.vault'", "forget ITEM --all"] {
+                #expect(run.error.contains(part), "\(command): \(run.error)")
+            }
+        }
+        #expect(try sandbox.read("test.vault") == bytes)
+        let said = try sandbox.ok("forget", "svc", "ann", "--all", "--yes").error
+        #expect(said.contains("another copy"), "\(said)")
+        let merged = try sandbox.ok("merge", sandbox.vault, copy).output
+        #expect(merged.contains("changed: generic-password 'svc' 'ann'"), "\(merged)")
+        // The other copy's list is intact.
+        #expect(try sandbox.ok("get", "svc", "ann", "--earlier", "1").output == "one")
+    }
+
     @Test("in a vault that keeps no earlier values, settling asks before a secret is lost")
     func settlingLoses() throws {
         let machines = try Machines()
@@ -507,6 +558,42 @@ struct MergeTests {
         #expect(try sandbox.fails(3, "to settle", "merge", sandbox.vault, copy).output.contains("already here"))
     }
 
+    @Test("what a copy took away under replaced keys stays, and both machines name it and end with exit code 3")
+    func takenAwayUnderOldKeys() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("set", "svc", "ann", input: "two".utf8)
+        try sandbox.ok("update", "old", "--attribute", "url=https://old.example")
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("forget", "svc", "ann", "--all", "--yes", "--vault", path)
+            try sandbox.ok("update", "old", "--remove-attribute", "url", "--vault", path)
+            try sandbox.ok("rekey", "--keep", "0", path)
+            try sandbox.ok("compact", path)
+        }
+        try sandbox.ok("rekey", "--rotate")
+        func expectNamed(_ run: Run, _ became: String) {
+            for words in [
+                "values forgotten under the old keys, so they \(became): generic-password 'svc' 'ann': secret",
+                "attributes removed under the old keys, so they \(became): generic-password 'old' 'bob': ",
+                "earlier values to keep, set to 0 under the old keys",
+            ] {
+                #expect(run.output.contains(words), "\(run.output)")
+            }
+        }
+        let words = "under the old keys were not carried out; make them again"
+        let merging = ["merge", sandbox.vault, copy, "--accept-old-keys"]
+        let dry = try sandbox.run(merging + ["--dry-run"])
+        #expect(dry.status == 3 && dry.error.contains("would not be carried out"), "\(dry.error)")
+        expectNamed(dry, "were kept")
+        let merged = try sandbox.run(merging + ["--yes"])
+        #expect(merged.status == 3 && merged.error.contains(words), "\(merged.error)")
+        expectNamed(merged, "were kept")
+        try machines.change("copy.vault") { sandbox, path in
+            expectNamed(try sandbox.fails(3, words, "merge", path, sandbox.vault), "are back")
+            #expect(try sandbox.ok("get", "svc", "ann", "--earlier", "1", "--vault", path).output == "one")
+        }
+    }
+
     @Test("two rotations: the advice is to rotate once more where the slots are right, not to merge into the other")
     func rotatedTwice() throws {
         let machines = try Machines()
@@ -518,6 +605,10 @@ struct MergeTests {
         let run = try sandbox.fails(65, advice, "merge", sandbox.vault, copy)
         #expect(run.error.contains("the other one more recently"), "\(run.error)")
         #expect(!run.error.contains("into the other"), "\(run.error)")
+        for word in ["--dry-run", "--yes"] {
+            let run = try sandbox.fails(65, advice, "merge", sandbox.vault, copy, "--accept-old-keys", word)
+            #expect(!run.error.contains("anchor --accept"), "\(run.error)")
+        }
         try sandbox.ok("rekey", "--rotate")
         try sandbox.fails(65, "this one more recently", "merge", sandbox.vault, copy)
         try sandbox.ok("merge", sandbox.vault, copy, "--accept-old-keys", "--yes")

@@ -96,7 +96,9 @@ struct MissingSecretTests {
         let values = try sandbox.ok("conflicts", "show", "fresh").lines.count
         #expect(values == 4)
         let keep = (1...values).flatMap { ["--keep", String($0)] }
-        try sandbox.ok(["conflicts", "settle", "fresh", "--yes"] + keep)
+        // The item showed nothing that a kept value replaces.
+        let settled = try sandbox.ok(["conflicts", "settle", "fresh", "--yes"] + keep)
+        #expect(!settled.error.contains("discarded"), "\(settled.error)")
         #expect(try sandbox.ok("get", "fresh").output == "secret")
         #expect(try sandbox.ok("get", "fresh", "--field", "a.txt").output == "file")
         let whole = try sandbox.ok("export").output
@@ -121,6 +123,138 @@ struct MissingSecretTests {
         #expect(try sandbox.ok("get", "fresh").output == "secret")
         let again = try sandbox.ok("restore", "fresh", "--field", "notes")
         #expect(again.error.contains("the item showed none before"), "\(again.error)")
+    }
+
+    @Test("shows none again once the change that gave it one is undone, and everything is left to settle again")
+    func undone() throws {
+        let branch = try Branch()
+        let sandbox = branch.sandbox
+        try branch.merge()
+        let values = try sandbox.ok("conflicts", "show", "fresh").lines.count
+        let keep = (1...values).flatMap { ["--keep", String($0)] }
+        try sandbox.ok(["conflicts", "settle", "fresh", "--yes"] + keep)
+        for _ in 0..<2 {
+            let run = try sandbox.ok("undo")
+            #expect(run.error.contains("as before: generic-password 'fresh' 'ann': secret"), "\(run.error)")
+            try sandbox.fails(1, Self.because, "get", "fresh")
+            #expect(try sandbox.ok("conflicts", "show", "fresh").lines.count == values)
+            #expect(try !sandbox.fails(3, "1 item is missing", "export").output.contains("fresh"))
+            try sandbox.ok("redo")
+            #expect(try sandbox.ok("get", "fresh").output == "secret")
+        }
+        try sandbox.ok("undo")
+        let set = try sandbox.ok("set", "fresh", input: "other".utf8)
+        let words = "it showed none before, and 'vaultfmt undo' leaves it without one again"
+        #expect(set.error.contains(words) && !set.error.contains("restores the old one"), "\(set.error)")
+        try sandbox.ok("undo")
+        try sandbox.fails(1, Self.because, "get", "fresh")
+        try sandbox.ok("conflicts", "settle", "fresh")
+        try sandbox.ok("restore", "fresh")
+        try sandbox.ok("undo")
+        try sandbox.fails(1, "its last secret is an earlier value", "get", "fresh")
+        try sandbox.ok("verify")
+    }
+
+    @Test("goes with the merge that brought it, which is undone only after confirmation and is a merge in the log")
+    func mergeUndone() throws {
+        let branch = try Branch()
+        let sandbox = branch.sandbox
+        try branch.merge()
+        #expect(try sandbox.ok("log", "--limit", "1").output.contains("Z  merge\n"))
+        try sandbox.fails(64, "has no record of making the change", "undo")
+        let run = try sandbox.ok("undo", "--yes")
+        #expect(run.error.contains(", a merge") && run.error.contains("other machines will follow"), "\(run.error)")
+        try sandbox.fails(1, "no item is named 'fresh'", "get", "fresh")
+        #expect(try sandbox.ok("conflicts").output == "")
+        #expect(try sandbox.ok("get", "svc").output == "one")
+        try sandbox.ok("redo")
+        try sandbox.fails(1, Self.because, "get", "fresh")
+        #expect(try sandbox.ok("conflicts").lines.count == 2)
+        try sandbox.ok("verify")
+    }
+
+    @Test("is marked in lists, in a column that is shown if an item needs it, and in JSON, and others are not")
+    func listed() throws {
+        let branch = try Branch()
+        let sandbox = branch.sandbox
+        #expect(try !terminalList(sandbox).contains("MISSING"))
+        try branch.merge()
+        #expect(try sandbox.ok("list", "--columns", "name,missing").output == "fresh\tsecret\nsvc\t\n")
+        #expect(try terminalList(sandbox).contains("MISSING"))
+        let items = try #require(try sandbox.ok("list", "--json").json() as? [[String: Any]])
+        #expect(items.map { $0["service"] as? String } == ["fresh", "svc"])
+        #expect(items.map { $0["hasSecret"] as? Bool } == [false, nil])
+        let shown = try #require(try sandbox.ok("show", "fresh", "--json").json() as? [String: Any])
+        #expect(shown["hasSecret"] as? Bool == false)
+    }
+
+    private func terminalList(_ sandbox: Sandbox) throws -> String {
+        let terminal = try PseudoTerminal(sandbox, "list", columns: 80)
+        #expect(try terminal.finish() == 0)
+        return terminal.screen
+    }
+
+    @Test("is not among those that check counts as checked, also after its earlier value was forgotten, which is said")
+    func notChecked() throws {
+        let branch = try Branch()
+        let sandbox = branch.sandbox
+        func expectUnchecked() throws {
+            let run = try sandbox.run("check", "--json")
+            let report = try #require(try run.json() as? [String: Any])
+            let unchecked = try #require(report["notChecked"] as? [[String: Any]])
+            #expect(run.status == 3 && report["checked"] as? Int == 1)
+            #expect(unchecked.map { $0["service"] as? String } == ["fresh"])
+        }
+        try branch.merge()
+        try expectUnchecked()
+        try sandbox.ok("conflicts", "settle", "fresh")
+        try expectUnchecked()
+        try sandbox.ok("forget", "fresh", "ann", "--all", "--yes")
+        try expectUnchecked()
+        let reason = "its last secret was forgotten or is no longer kept"
+        #expect(try sandbox.ok("show", "fresh").output.contains("secret\t(none: \(reason))"))
+        try sandbox.fails(1, "shows no secret, because \(reason); 'vaultfmt set' stores one", "get", "fresh")
+        let checked = try sandbox.run("check")
+        let words = "not checked, because \(reason): generic-password 'fresh' 'ann'"
+        #expect(checked.error.contains(words), "\(checked.error)")
+    }
+
+    @Test("is explained to a scoped slot as an owner's matter, without advice that this slot cannot follow")
+    func scoped() throws {
+        let branch = try Branch()
+        let sandbox = branch.sandbox
+        try branch.elsewhere {
+            try sandbox.ok("set", "shared", "-f", branch.copy, "--group", "ci", input: "three".utf8)
+        }
+        try branch.merge()
+        let key = try sandbox.write("raw", [UInt8](repeating: 7, count: 32))
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci")
+        let words = "shows no secret, and only an owner of the vault can read why; open the vault with an owner's key"
+        let refused = try sandbox.fails(1, words, "get", "shared", "--raw-key-file", key)
+        #expect(!refused.error.contains("vaultfmt set"), "\(refused.error)")
+        let checked = try sandbox.run("check", "--raw-key-file", key)
+        let reason = "not checked, because only an owner of the vault can read why it shows no secret: "
+        #expect(checked.error.contains(reason + "generic-password 'shared' ''"), "\(checked.error)")
+    }
+
+    @Test("is to settle, as its one-time codes are, which is the reason named even if it is device-only")
+    func otherReasons() throws {
+        let branch = try Branch()
+        let sandbox = branch.sandbox
+        try branch.elsewhere {
+            try sandbox.ok("update", "fresh", "-f", branch.copy, "--otp", input: "JBSWY3DPEHPK3PXP".utf8)
+            try sandbox.ok(
+                "set", "local", "-f", branch.copy, "--accessible", "when-unlocked-this-device-only",
+                input: "four".utf8)
+        }
+        try branch.merge()
+        let codes = try sandbox.fails(1, "because a merge has left their seed to settle", "otp", "fresh")
+        #expect(codes.error.contains(Self.conflicts) && !codes.error.contains("--otp"), "\(codes.error)")
+        let exported = try sandbox.fails(3, "2 items are missing", "export")
+        #expect(
+            exported.error.contains("not exported \(Self.because): generic-password 'local' ''; \(Self.conflicts)"),
+            "\(exported.error)")
+        #expect(!exported.error.contains("device-only"), "\(exported.error)")
     }
 
     @Test("is named when all conflicts are settled at once, and items that show theirs are not")

@@ -38,7 +38,7 @@ struct RecipientTests {
         sandbox.environment["VAULTFMT_IDENTITY"] = alice.file
         try sandbox.ok("list")
         let other = try sandbox.write("other", "another key file".utf8)
-        try sandbox.ok("list", "--key-file", other)
+        try sandbox.fails(77, "no slot of this vault accepts these factors (--key-file);", "list", "--key-file", other)
         try sandbox.fails(64, "use --new-passphrase-file", "salvage", "--output", sandbox.path("saved"))
     }
 

@@ -134,4 +134,21 @@ struct SalvageTests {
             #expect(!run.error.contains("'one'"), "\(run.error)")
         }
     }
+
+    @Test("a newer secret of a cut change leaves the proven one as an earlier value, and the item's line says so")
+    func provenSecret() throws {
+        let start = try sandbox.read("test.vault").count
+        try sandbox.ok("set", "one", input: "newer".utf8)
+        let bytes = try sandbox.read("test.vault")
+        // Of the change, only the new record is left.
+        let records = frames("vREC", bytes).filter { $0 >= start }
+        let run = try salvage(Array(bytes.prefix(try #require(records.dropFirst().first))))
+        #expect(run.status == 3 && run.error.contains("recovered 3 items and 1 earlier value into"), "\(run.error)")
+        #expect(
+            line("one", run).contains("missing, not proven, with the proven secret as an earlier value: "),
+            "\(run.error)")
+        let new = sandbox.path("new.vault")
+        #expect(try sandbox.ok("get", "one", "--vault", new).output == "newer")
+        #expect(try sandbox.ok("get", "one", "--earlier", "1", "--vault", new).output == "secret one")
+    }
 }

@@ -14,6 +14,17 @@ struct ScopeTests {
         try sandbox.write("raw-\(byte)", [UInt8](repeating: byte, count: 32))
     }
 
+    @Test("what a scoped slot cannot check is exit 77, as for 'check', and not a damage")
+    func unchecked() throws {
+        let sandbox = try sandbox()
+        let key = try key(sandbox)
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci")
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        try sandbox.fails(
+            77, "could not be checked without their keys; verify the vault with a full slot", "verify",
+            "--raw-key-file", key)
+    }
+
     @Test("S5: --grant-group of a group that is not there is refused, with those that are; --create-group makes it")
     func unknownGroup() throws {
         let sandbox = try sandbox()

@@ -16,6 +16,22 @@ struct UndoTests {
             String.init)
     }
 
+    @Test("of an item's place, the part that differs is named")
+    func places() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: "one".utf8)
+        for (line, name) in [
+            (["move", "svc", "--to-group", "work"], "group"),
+            (["update", "svc", "--accessible", "always"], "accessibility"),
+        ] {
+            try sandbox.ok(line)
+            let log = try sandbox.ok("log", "--limit", "1").output
+            #expect(log.contains(": \(name)\n"), "\(log)")
+            let undone = try sandbox.ok("undo", "--dry-run").error
+            #expect(undone.contains(": \(name)\n"), "\(undone)")
+        }
+    }
+
     @Test("undo after undo goes back to the empty vault, redo after redo forward again")
     func backAndForth() throws {
         let sandbox = try sandbox()
@@ -85,6 +101,24 @@ struct UndoTests {
         #expect(try sandbox.ok("get", "svc").output == "two")
     }
 
+    @Test("a move of an item with an attachment and long notes is undone, also with other changes in one step")
+    func largeAttributes() throws {
+        let sandbox = try sandbox()
+        let file = (0..<9000).map { UInt8(truncatingIfNeeded: $0) }
+        try sandbox.ok("update", "svc", "--attach", try sandbox.write("att", file))
+        try sandbox.ok("update", "svc", "--attribute", "notes=" + String(repeating: "n", count: 6000))
+        try sandbox.ok("move", "svc", "ann", "--to-group", "family")
+        try sandbox.ok("undo")
+        #expect(try sandbox.ok("get", "svc", "--field", "file:att").bytes == file)
+        #expect(try sandbox.ok("get", "svc", "--field", "notes").output == String(repeating: "n", count: 6000))
+        try sandbox.ok("redo")
+        try sandbox.ok("set", "svc", "ann", input: "three".utf8)
+        try sandbox.ok("undo", "--steps", "2")
+        #expect(try sandbox.ok("get", "svc").output == "two")
+        #expect(try sandbox.ok("get", "svc", "--field", "file:att").bytes == file)
+        try sandbox.ok("verify")
+    }
+
     @Test("an undo that takes an item out of a granted group rewrites the file, and says that it cannot be redone")
     func narrowing() throws {
         let sandbox = try Sandbox.withVault()
@@ -114,12 +148,38 @@ struct UndoTests {
         try sandbox.fails(1, "compacted or rewritten", "undo")
     }
 
+    @Test(
+        "settling for a sealed value over a plain one, or restoring it, says that undo cannot go back past this",
+        arguments: [false, true])
+    func sealedAgain(restores: Bool) throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "--attribute", "pet=Biscuit", input: "one".utf8)
+        let copy = try sandbox.write("copy.vault", sandbox.read("test.vault"))
+        let here = try #require(sandbox.environment["XDG_STATE_HOME"])
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("elsewhere")
+        try sandbox.ok("update", "svc", "-f", copy, "--secret-attribute", "pet", input: "Rex".utf8)
+        sandbox.environment["XDG_STATE_HOME"] = here
+        try sandbox.ok("update", "svc", "--attribute", "pet=Luna")
+        try sandbox.fails(3, "to settle", "merge", sandbox.vault, copy)
+        let said: String
+        if restores {
+            try sandbox.ok("conflicts", "settle", "svc")
+            said = try sandbox.ok("restore", "svc", "--field", "pet", "--yes").error
+            #expect(said.contains("the previous value was not secret, and was discarded"), "\(said)")
+        } else {
+            said = try sandbox.ok("conflicts", "settle", "svc", "--keep", "1", "--yes").error
+        }
+        #expect(said.contains("the file was rewritten to protect the old value of 'pet'"), "\(said)")
+        try sandbox.fails(1, "compacted or rewritten", "undo")
+        #expect(try sandbox.ok("get", "svc", "--field", "pet").output == "Rex")
+    }
+
     @Test("what was forgotten does not come back: undo says so, and goes further back when asked")
     func forgotten() throws {
         let sandbox = try sandbox()
         try sandbox.ok("set", "tmp", input: "t".utf8)
         try sandbox.ok("forget", "svc", "ann", "--all", "--yes")
-        try sandbox.fails(1, "the change only forgot earlier values", "undo", "--yes")
+        try sandbox.fails(1, "the change only added or forgot earlier values", "undo", "--yes")
         try sandbox.ok("undo", "--yes", "--steps", "2")
         try sandbox.fails(1, "no item is named 'tmp'", "get", "tmp")
         #expect(try sandbox.ok("get", "svc").output == "two")

@@ -105,8 +105,8 @@ struct SalvageProofTests {
         }
         try write(bytes, path)
         let (vault, report) = try salvage(path, folder, takesUnproven: takesUnproven)
-        // The page has an entry of the other item too, which says nothing new of its secret.
-        #expect(Set(report.unproven) == [home, work] && !report.isComplete)
+        // The page has an entry of the other item too, with the same values as its record.
+        #expect(report.unproven == [work] && report.withoutIndex.contains(home) && !report.isComplete, "\(report)")
         #expect(try vault.text(home) == "new")
         #expect(try vault.text(work) == (takesUnproven ? "forged" : nil))
     }

@@ -51,6 +51,41 @@ struct UndoTests {
         #expect(try vault.verify().problems.isEmpty)
     }
 
+    private func value(_ vault: Vault, _ account: String, _ name: String) throws -> [UInt8]? {
+        guard let item = try vault.item(try key(account)), let value = try vault.attribute(name, of: item) else {
+            return nil
+        }
+        return value.withUnsafeBytes { Array($0) }
+    }
+
+    @Test("brings back large attributes: of an item that was moved to another group, and those that were replaced")
+    func largeAttributes() throws {
+        let vault = try populated().ours
+        let file = (0..<9000).map { UInt8(truncatingIfNeeded: $0) }
+        let notes = [UInt8](repeating: 65, count: 6000)
+        let large = Attributes([Attribute("file:att", file), Attribute("notes", notes)])
+        try vault.update(try key("a"), attributes: AttributeChanges(set: large))
+        let before = vault.state
+        try vault.move(try key("a"), to: try key("a", group: "family"))
+        let moved = vault.state
+        try vault.undo(to: before, from: vault.state)
+        #expect(try value(vault, "a", "file:att") == file && value(vault, "a", "notes") == notes)
+        #expect(try vault.earlierValues(of: try key("a")).count == 1, "the notes are the same as before the undo")
+        try vault.undo(to: moved, from: vault.state)
+        #expect(try vault.item(try key("a")) == nil)
+        try vault.undo(to: before, from: vault.state)
+        let others = Attributes([
+            Attribute("file:att", Array(file.reversed())), Attribute("notes", notes.map { $0 + 1 }),
+        ])
+        try vault.update(try key("a"), attributes: AttributeChanges(set: others))
+        try vault.undo(to: before, from: vault.state)
+        #expect(try value(vault, "a", "file:att") == file && value(vault, "a", "notes") == notes)
+        #expect(try vault.verify().problems.isEmpty)
+        try vault.compact()
+        #expect(try value(vault, "a", "file:att") == file && value(vault, "a", "notes") == notes)
+        #expect(try vault.verify().problems.isEmpty)
+    }
+
     @Test("back and forth leaves one earlier value, and the statistics agree with the tree")
     func backAndForth() throws {
         let vault = try populated().ours
@@ -131,6 +166,108 @@ struct UndoTests {
         #expect(try self.left(in: copies.theirs) == left && copies.theirs.verify().problems.isEmpty)
         let earlier = try vault.earlierValues(of: try key("a"))
         #expect(earlier.count { $0.attribute == nil } == 1 && earlier.count { $0.attribute == "notes" } == 1)
+    }
+
+    // MARK: a branch under a replaced key
+
+    /// A vault and a copy that went on under the old keys; the copy's item `d` is here, and shows no secret until it is
+    /// settled.
+    private func adopted(kept: Int = 3) throws -> Copies {
+        let copies = try Copies(kept: kept) { vault in
+            try vault.add(try key("a"), secret: Secret(text: "0"))
+        }
+        try copies.theirs.set(try key("d"), secret: Secret(text: "theirs"), attributes: setting(["notes": "sealed"]))
+        try copies.ours.rotate()
+        copies.tick()
+        #expect(try copies.ours.merge(copies.theirs, options: accepting).outcome == .adopted)
+        return copies
+    }
+
+    private var accepting: MergeOptions {
+        var options = MergeOptions()
+        options.acceptsOldKeys = true
+        return options
+    }
+
+    @Test(
+        "of a change that gave a secret to an item that showed none: it shows none again, and all is left to settle",
+        arguments: [0, 3])
+    func withoutSecret(kept: Int) throws {
+        let vault = try adopted(kept: kept).ours
+        let key = try key("d")
+        let (before, left) = (vault.state, try vault.toSettle(key))
+        #expect(left == [.secret: ["theirs"], .attribute("notes"): ["sealed"]])
+        for isSet in [false, true] {
+            if isSet {
+                try vault.set(key, secret: Secret(text: "given"))
+            } else {
+                try vault.settle(key, keeping: try #require(try vault.conflict(in: key)).values)
+            }
+            let after = vault.state
+            for _ in 0..<2 {
+                #expect(try secret(vault, "d") == (isSet ? "given" : "theirs"))
+                try vault.undo(to: before, from: vault.state)
+                #expect(try vault.item(key)?.lacksSecret == true && vault.toSettle(key) == left)
+                fails(.noSecret) { _ = try vault.get(key) }
+                try expectSound(vault)
+                try vault.undo(to: after, from: vault.state, settles: true)
+            }
+            try vault.undo(to: before, from: vault.state)
+        }
+        #expect(try vault.earlierSecrets(of: key) == (kept == 0 ? [] : ["given"]))
+        try vault.compact()
+        #expect(try vault.toSettle(key) == left)
+        try expectSound(vault)
+    }
+
+    @Test("of a secret that was restored, or set where the last one was forgotten, leaves it as an earlier value")
+    func givenAgain() throws {
+        let vault = try adopted().ours
+        let key = try key("d")
+        try vault.settle(key)
+        let settled = vault.state
+        let value = try #require(try vault.earlierValues(of: key).first { $0.attribute == nil })
+        try vault.restore(value, of: key)
+        #expect(try secret(vault, "d") == "theirs")
+        try vault.undo(to: settled, from: vault.state)
+        #expect(try vault.item(key)?.lacksSecret == true && vault.conflict(in: key) == nil)
+        #expect(try vault.earlierSecrets(of: key) == ["theirs"])
+        try vault.forgetEarlierValues(of: key)
+        let forgotten = vault.state
+        try vault.set(key, secret: Secret(text: "given"))
+        try vault.undo(to: forgotten, from: vault.state)
+        fails(.noSecret) { _ = try vault.get(key) }
+        #expect(try vault.earlierSecrets(of: key) == ["given"])
+        try expectSound(vault)
+    }
+
+    @Test("of a merge of a copy under replaced keys leaves to settle what was before it; the log calls it a merge")
+    func adoption() throws {
+        let copies = try adopted()
+        let vault = copies.ours
+        let log = try vault.log(limit: 2)
+        #expect(log.map(\.isMerge) == [true, false])
+        try vault.undo(to: log[1].state, from: vault.state, settles: true)
+        #expect(try vault.item(try key("d")) == nil && vault.log(limit: 1).map(\.isMerge) == [false])
+        // Of two such merges, each leaves a value of one field to settle.
+        try copies.theirs.put(try key("a"), "first")
+        try vault.merge(copies.theirs, options: accepting)
+        let first = vault.state
+        copies.tick()
+        try copies.theirs.put(try key("a"), "second")
+        try vault.merge(copies.theirs, options: accepting)
+        let second = vault.state
+        #expect(try vault.toSettle(try key("a")) == [.secret: ["first", "second"]])
+        for _ in 0..<2 {
+            try vault.undo(to: first, from: vault.state, settles: true)
+            #expect(try vault.toSettle(try key("a")) == [.secret: ["first"]] && secret(vault, "a") == "0")
+            try vault.undo(to: second, from: vault.state, settles: true)
+            #expect(try vault.toSettle(try key("a")) == [.secret: ["first", "second"]])
+        }
+        try vault.undo(to: log[1].state, from: vault.state, settles: true)
+        #expect(try vault.conflict(in: try key("a")) == nil && secret(vault, "a") == "0")
+        #expect(try Set(vault.earlierSecrets(of: try key("a"))) == ["first", "second"])
+        try expectSound(vault)
     }
 
     /// What is left to settle in an item.

@@ -163,13 +163,15 @@ extension Output {
         switch note {
         case .conflict(let key, _), .settled(let key), .keptAgainstRemoval(let key), .withoutSecret(let key),
             .keptForSplitID(let key), .earlierValuesDropped(let key), .takenInToSettle(let key),
-            .removalNotCarriedOut(let key), .keptForDevice(let key):
+            .removalNotCarriedOut(let key), .forgettingNotCarriedOut(let key, _), .attributesNotRemoved(let key, _),
+            .keptForDevice(let key):
             out.key = pointer(to: key, &arena)
         case .renamed(let key, let new), .sharedKey(let key, let new):
             out.key = pointer(to: key, &arena)
             out.new_key = pointer(to: new, &arena)
         case .slotRemoved(let id, let name), .slotTaken(let id, let name), .slotChanged(let id, let name),
-            .slotAddedAgain(let id, let name), .slotDropped(let id, let name), .slotNotCarriedOut(let id, let name):
+            .slotAddedAgain(let id, let name), .slotsOfBoth(let id, let name), .slotDropped(let id, let name),
+            .slotNotCarriedOut(let id, let name):
             fill(&out.slot, id.bytes.bytes)
             out.text = arena.append(name)
         case .slotChangedInBoth(let id, let name, let isOurs):
@@ -181,6 +183,7 @@ extension Output {
             fill(&out.slot, id.bytes.bytes)
             out.text = arena.append(name)
             (out.groups, out.group_count) = texts(groups, &arena)
+        case .limitNotCarriedOut(let count): out.text = arena.append(String(count))
         case .extensionDiffers(let text), .damaged(let text), .copyDamaged(let text): out.text = arena.append(text)
         }
         return out
@@ -278,6 +281,10 @@ extension MergeReport.Note {
             case .sharedKey: VAULTFMT_NOTE_SHARED_KEY
             case .settled: VAULTFMT_NOTE_SETTLED
             case .slotReadsMore: VAULTFMT_NOTE_SLOT_READS_MORE
+            case .forgettingNotCarriedOut: VAULTFMT_NOTE_FORGETTING_NOT_CARRIED_OUT
+            case .attributesNotRemoved: VAULTFMT_NOTE_ATTRIBUTES_NOT_REMOVED
+            case .limitNotCarriedOut: VAULTFMT_NOTE_LIMIT_NOT_CARRIED_OUT
+            case .slotsOfBoth: VAULTFMT_NOTE_SLOTS_OF_BOTH
             }
         return UInt32(number)
     }

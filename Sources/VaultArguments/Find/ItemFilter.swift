@@ -139,15 +139,15 @@ extension ItemFilter {
     }
 
     private static func unknown(_ what: String, _ name: String, _ known: Set<String>) -> CommandFailure {
-        let message = "no item has the \(what) \(TerminalText.quoted(name))"
+        let message = "no item has the \(what) \(TerminalText.typed(name))"
         let sorted = known.sorted()
         if let place = Spelling.nearest(to: TextFolding.folded(name), among: sorted.map(TextFolding.folded)) {
             let meant = sorted.first { TextFolding.folded($0) == place } ?? place
             return CommandFailure(
-                .noSuchItem, "\(message); did you mean \(TerminalText.quoted(meant))? 'vaultfmt list' shows the others")
+                .noSuchItem, "\(message); did you mean \(TerminalText.typed(meant))? 'vaultfmt list' shows the others")
         }
         let most = 8
-        let names = sorted.prefix(most).map { TerminalText.quoted($0) }.joined(separator: ", ")
+        let names = sorted.prefix(most).map { TerminalText.typed($0) }.joined(separator: ", ")
         let rest = known.count > most ? " and \(known.count - most) more" : ""
         return CommandFailure(
             .noSuchItem, "\(message); \(known.isEmpty ? "no item has any \(what)" : "choose from \(names)\(rest)")")

@@ -28,11 +28,24 @@ package struct ItemView {
         attributes =
             try showsSecrets || item.unreadAttributes > 0 ? Self.attributes(of: item, in: vault) : item.attributes
         let names =
-            Self.metadata + item.key.itemClass.fields.map(\.name) + attributes.names.map { TerminalText.escaped($0) }
+            Self.metadata + item.key.itemClass.fields.map(\.name)
+            + attributes.names.map { TerminalText.escaped(Self.shown($0, of: item)) }
         width = min(names.map { TerminalText.width($0) }.max() ?? 0, 24)
     }
 
     private static let metadata = ["accessible", "synchronizable", "earlier values"]
+
+    /// The names of lines that are not attributes, besides those of the key's fields.
+    private static let reserved: Set<String> = [
+        "class", "group", "secret", "accessible", "device", "synchronizable", "created", "modified", "change due",
+        "earlier values", "conflicts", "id",
+    ]
+
+    /// Returns an attribute's name for its line; as in the columns of lists, the name of another line gets a prefix.
+    private static func shown(_ name: String, of item: Item) -> String {
+        let isTaken = reserved.contains(name) || item.key.itemClass.fields.contains { $0.name == name }
+        return isTaken ? "attribute:" + name : name
+    }
 
     /// The attributes in the item's record, or those in the index if only another slot or device can open the record.
     /// Those of an item without a secret are read one by one.
@@ -79,17 +92,18 @@ package struct ItemView {
     }
 
     private func write(_ attribute: Attribute) throws {
+        let name = Self.shown(attribute.name, of: item)
         guard attribute.flags.isDisjoint(with: [.sealed, .concealed]) else {
-            return try writeSecret(attribute.name) { try self.value(of: attribute) }
+            return try writeSecret(name) { try self.value(of: attribute) }
         }
         let value: Secret
         do { value = try self.value(of: attribute) } catch let error as VaultError {
             guard error.code == .notPermitted || error.code == .deviceBound || error.code == .locked else {
                 throw error
             }
-            return try line(attribute.name, note: "not readable here")
+            return try line(name, note: "not readable here")
         }
-        try write(attribute.name, value)
+        try write(name, value)
     }
 
     private func value(of attribute: Attribute) throws -> Secret {

@@ -13,13 +13,15 @@ package enum ListColumn: Equatable {
     package enum Field: String, CaseIterable {
         case name, account, label, folder, tags, group, `class`, modified, created, accessible, otp, id
         case service, server, `protocol`, port, path, url, comment, description, expires
+        /// "secret" for an item that shows none.
+        case missing
     }
 
     /// The default columns for scripts.
     static let machineReadable: [ListColumn] = fields([.class, .name, .account, .label, .group, .modified])
     /// The default columns on a terminal; empty columns are omitted.
     static let people: [ListColumn] = fields([
-        .name, .account, .label, .folder, .tags, .group, .otp, .class, .modified,
+        .name, .account, .label, .folder, .tags, .group, .otp, .class, .modified, .missing,
     ])
 
     private static func fields(_ fields: [Field]) -> [ListColumn] { fields.map(ListColumn.field) }
@@ -59,7 +61,8 @@ package enum ListColumn: Equatable {
     /// True if the column is never truncated, because part of it would be meaningless.
     var isFixed: Bool {
         switch self {
-        case .field(.modified), .field(.created), .field(.otp), .field(.port), .field(.class): true
+        case .field(.modified), .field(.created), .field(.otp), .field(.port), .field(.class), .field(.missing):
+            true
         default: false
         }
     }
@@ -100,6 +103,7 @@ package enum ListColumn: Equatable {
         case .accessible: return item.accessibility.name
         case .otp: return item.attributes.attribute(AttributeName.oneTimePassword) == nil ? "" : "yes"
         case .id: return item.id.description
+        case .missing: return item.lacksSecret ? "secret" : ""
         case .service: return key.service ?? ""
         case .server: return key.server ?? ""
         case .protocol: return key[.protocol]?.text ?? ""

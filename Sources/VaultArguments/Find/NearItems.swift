@@ -106,8 +106,8 @@ extension NearItems {
 
     /// Returns the item's name on the command line, followed by its label if that adds information.
     private static func words(_ key: ItemKey, _ label: String?) -> String {
-        if key.service == nil, key.server == nil, let label, !label.isEmpty { return TerminalText.quoted(label) }
-        let words = ItemText.name(key).filter { !$0.isEmpty }.map { TerminalText.quoted($0) }.joined(separator: " ")
+        if key.service == nil, key.server == nil, let label, !label.isEmpty { return TerminalText.typed(label) }
+        let words = ItemText.name(key).filter { !$0.isEmpty }.map { TerminalText.typed($0) }.joined(separator: " ")
         guard let label, !label.isEmpty, label != key.service, label != key.server else { return words }
         return words + " (\(TerminalText.escaped(label)))"
     }

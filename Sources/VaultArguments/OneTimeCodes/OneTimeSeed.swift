@@ -16,7 +16,7 @@ struct OneTimeSeed: ~Copyable {
 
     /// Accepts an `otpauth:` address, Steam's `steam://…`, or a key in Base32. For a key, `issuer` and `account` name
     /// the owner of the codes.
-    init(_ text: borrowing Secret, issuer: String, account: String) throws {
+    init(_ text: borrowing Secret, issuer: String, account: String) throws(CommandFailure) {
         let trimmed = SharedSecret(Self.trimmed(text))
         if trimmed.withBytes({ $0.starts(with: Array("otpauth-migration:".utf8)) }) {
             throw Self.refusal("this is an export of several accounts; use the QR code of a single account")
@@ -30,7 +30,7 @@ struct OneTimeSeed: ~Copyable {
         self.code = code
     }
 
-    private static func code(_ address: SharedSecret) throws -> OneTimeCode {
+    private static func code(_ address: SharedSecret) throws(CommandFailure) -> OneTimeCode {
         do throws(OneTimeCode.Problem) {
             return try OneTimeCode(address: address.secret)
         } catch {
@@ -51,7 +51,7 @@ struct OneTimeSeed: ~Copyable {
     }
 
     private static func refusal(_ why: String) -> CommandFailure {
-        CommandFailure(.usage, "the seed for one-time codes cannot be used, so nothing was changed: \(why)")
+        CommandFailure(.usage, "the seed for one-time codes cannot be used: \(why)")
     }
 
     private static func trimmed(_ text: borrowing Secret) -> Secret {

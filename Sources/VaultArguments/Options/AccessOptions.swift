@@ -152,12 +152,15 @@ package struct AccessOptions: ParsableArguments {
         _ body: (borrowing GivenFactors) throws -> R
     ) throws -> R {
         let external = given.external
+        let options = sources.options(of: given)
         let need = try sources.passphraseNeed(path, beside: given, in: source)
         if need != .yes {
             do { return try AgeKeys.reporting(external) { try body(given) } } catch {
                 let failure = CommandFailure(error)
                 let mayGoOn = need == .ifNothingElseOpens && failure.code == .noSlotOpens && asks && !noInput
-                guard mayGoOn && Prompt.isPossible else { throw SlotAdvice.added(to: failure, path, in: source) }
+                guard mayGoOn && Prompt.isPossible else {
+                    throw SlotAdvice.added(to: failure, path, options: options, in: source)
+                }
             }
         }
         guard asks else { throw PassphraseMissing() }
@@ -165,13 +168,15 @@ package struct AccessOptions: ParsableArguments {
         defer { ControllingTerminal.endSeries() }
         if !noInput, try ControllingTerminal.waitForTurn() == true, let kept = try unlessKept() { return kept }
         let isAlone = given.isEmpty
+        // No slot opens with the factors that options name alone: they need not be tried again with each passphrase.
+        if !given.named.isEmpty { given.named.insert(.passphrase) }
         var tries = 1
         while true {
             given.passphrase = try sources.ask(path, called: name, isAlone: isAlone, mayAsk: !noInput, in: source)
             do { return try AgeKeys.reporting(external) { try body(given) } } catch {
                 let failure = CommandFailure(error)
                 guard failure.code == .noSlotOpens, tries < Self.mostTries else {
-                    throw SlotAdvice.added(to: failure, path, in: source)
+                    throw SlotAdvice.added(to: failure, path, options: options, in: source)
                 }
             }
             tries += 1

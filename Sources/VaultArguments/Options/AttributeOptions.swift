@@ -19,8 +19,8 @@ package struct AttributeOptions: ParsableArguments {
     var attribute: [String] = []
 
     @Option(
-        "Attach a file of at most 16 MiB, or what a pipe contains up to its end; may be repeated.", value: "file",
-        isFile: true)
+        "Attach a file of at most 16 MiB, under its name or as NAME=FILE, which a pipe needs; may be repeated.",
+        value: "file", isFile: true)
     var attach: [String] = []
 
     @Option("How often to change the secret, such as 90d, 26w, 6m or 1y; or never.", value: "time")
@@ -40,7 +40,18 @@ package struct AttributeOptions: ParsableArguments {
     /// The attributes that the options remove.
     package var removed: [String] { rotateEvery == .never ? [AttributeName.changeInterval] : [] }
 
-    /// The attributes that the options specify.
+    /// Refuses new attributes whose names could be mistaken for the secret. Imports keep such fields of other programs,
+    /// so an item's sealed attribute of that name can still be changed, and stays sealed.
+    /// - `items`: The items before the change; none for a new item.
+    package func checkNames(in items: [Item]) throws {
+        for (name, _) in try named() where AttributeRules.isMistakable(name) {
+            let isSealed = items.map { $0.attributes.attribute(name)?.flags.contains(.sealed) ?? false }
+            guard isSealed.isEmpty || isSealed.contains(false) else { continue }
+            try AttributeRules.requireNotSecret(name, .option)
+        }
+    }
+
+    /// The attributes that the options specify. Their names are checked by `checkNames(in:)`.
     package func values() throws -> Attributes {
         var values = Attributes()
         for (name, value) in try named() {
@@ -50,13 +61,6 @@ package struct AttributeOptions: ParsableArguments {
                     "the seed for one-time codes must not be given as an argument, because other programs can read arguments; use --otp"
                 )
             }
-            guard !["secret", "password"].contains(name.lowercased()) else {
-                throw CommandFailure(
-                    .usage,
-                    "the attribute \(TerminalText.quoted(name)) would be stored in the index, and could be mistaken for the secret; "
-                        + "'vaultfmt set' changes the secret, and --secret-attribute stores another one under another name"
-                )
-            }
             guard values[name] == nil else {
                 let several =
                     name == AttributeName.address
@@ -64,11 +68,10 @@ package struct AttributeOptions: ParsableArguments {
                 throw CommandFailure(
                     .usage, "the attribute \(TerminalText.quoted(name)) is given twice; leave one out\(several)")
             }
-            try Self.check(name, String(decoding: value, as: UTF8.self))
-            if name == "note" {
-                Terminal.note(
-                    "the attribute 'note' is stored in the index and shown in lists; 'notes' is sealed like a secret")
+            if AttributeRules.restrictsValue(of: name) {
+                try AttributeRules.check(name, String(decoding: value, as: UTF8.self), .option)
             }
+            AttributeRules.noteNotes(name)
             values[name] = value
         }
         var interval: String?
@@ -87,54 +90,25 @@ package struct AttributeOptions: ParsableArguments {
         for path in attach {
             let file = try Attachment.read(path)
             guard values.attribute(file.name) == nil else {
+                let name = TerminalText.quoted(Attachment.title(file.name))
                 throw CommandFailure(
-                    .usage, "two attachments are named \(TerminalText.quoted(Attachment.title(file.name))); rename one")
+                    .usage, "two attachments are named \(name); give one of them another name with NAME=FILE")
             }
             values.set(file)
         }
         return values
     }
 
-    /// Reports attributes that have the name of a secret, but are stored readably.
+    /// Reports attributes that look like secrets, but are stored readably.
     /// - `items`: The items before the change, in which a sealed attribute stays sealed; none for a new item.
     package func noteReadable(in items: [Item]) throws {
-        for (name, _) in try named() where SecretName.isSecret(name) && !AttributeName.meaningful.contains(name) {
-            let isSealed = items.map { $0.attributes.attribute(name)?.flags.contains(.sealed) ?? false }
-            guard !Attribute.Flags.usual(for: name).contains(.sealed), isSealed.isEmpty || isSealed.contains(false)
-            else { continue }
-            Terminal.note(
-                "the attribute \(TerminalText.quoted(name)) is stored in the index and shown in lists; "
-                    + "--secret-attribute stores one that is sealed like a secret")
+        for (name, value) in try named() {
+            AttributeRules.noteReadable(Attribute(name, value), in: items, .option)
         }
     }
 
     /// The names and values given by --attribute.
     package func named() throws -> [(name: String, value: [UInt8])] { try attribute.map(AttributeArgument.split) }
-
-    /// Throws an error if an attribute that `check` reads has an invalid value, because the value would be ignored.
-    private static func check(_ name: String, _ value: String) throws {
-        let isTime = Age(argument: value) != nil
-        switch name {
-        case AttributeName.expires where ImportedTime.milliseconds(dayOrTime: value) == nil:
-            let every = isTime ? value : "90d"
-            throw CommandFailure(
-                .usage,
-                "\(TerminalText.quoted(value)) is not a date; use a date such as expires=2026-12-31, or --rotate-every \(every) if the secret should be changed regularly"
-            )
-        case AttributeName.changeInterval where !isTime:
-            throw CommandFailure(.usage, "\(TerminalText.quoted(value)) is not an interval; use --rotate-every 90d")
-        case AttributeName.check where value != "off":
-            throw CommandFailure(
-                .usage,
-                "the attribute 'check' can only be 'off', which exempts the item from 'vaultfmt check'; use check=off")
-        case "rotate", "rotate-every", "rotation", "max-age", "rotation-interval":
-            guard isTime else { return }
-            throw CommandFailure(
-                .usage, "the attribute \(TerminalText.quoted(name)) has no effect; use --rotate-every \(value) instead"
-            )
-        default: return
-        }
-    }
 }
 
 /// Attributes to remove.

@@ -29,6 +29,10 @@ package struct FactorOptions: ParsableArguments {
         guard identity.isEmpty || rawKeyFile == nil else {
             throw ValidationError("--raw-key-file cannot be combined with --identity; leave one out")
         }
+        // No slot requires both, and each slot that is tried must require all factors that options name.
+        guard identity.isEmpty || keyFile == nil else {
+            throw ValidationError("--key-file cannot be combined with --identity; leave one out")
+        }
     }
 
     /// True if any given factors take precedence over a key that `unlock` keeps. An identity in the environment does
@@ -45,21 +49,24 @@ package struct FactorOptions: ParsableArguments {
         var given = try whileOpening { try sources.read() }
         if given.rawKey == nil, !identity.isEmpty {
             given.external = try IdentityFiles.factor(identity, mayAsk: mayAsk)
+            given.named.insert(.external)
         }
         return given
     }
 
     /// The identity file that the environment names, if a slot of the vault may need it. The variable applies to all
-    /// vaults, so the file is read and used only if no other given factor opens this vault.
+    /// vaults, so the file is read and used only if no other given factor opens this vault. If options name a
+    /// passphrase, it can only complete that; if they name other factors, no slot requires it too.
     /// - `source`: Where to read the slots.
     package func spareIdentity(
         for path: String, beside given: borrowing GivenFactors, in source: SlotSource = .header
     ) -> String? {
-        guard given.rawKey == nil, identity.isEmpty, let file = Environment.nonEmpty(Self.identityVariable) else {
-            return nil
-        }
+        guard given.rawKey == nil, given.named.isSubset(of: .passphrase),
+            let file = Environment.nonEmpty(Self.identityVariable)
+        else { return nil }
+        let needed: FactorKinds = given.named.isEmpty ? .externalKey : [.externalKey, .passphrase]
         do {
-            let isOfUse = try source.slots(at: path).contains { $0.isKnown && $0.factors.contains(.externalKey) }
+            let isOfUse = try source.slots(at: path).contains { $0.isKnown && $0.factors.isSuperset(of: needed) }
             return isOfUse ? file : nil
         } catch {
             // The slots of a damaged vault may still be found when the vault is opened.
@@ -74,6 +81,7 @@ package struct FactorOptions: ParsableArguments {
         var given = try whileOpening { try sources.read() }
         if given.rawKey == nil, !identity.isEmpty {
             given.external = try IdentityFiles.factorWithoutPlugins(identity, required: true)
+            given.named.insert(.external)
         }
         if let spare = spareIdentity(for: path, beside: given) {
             try requireThere(spare)

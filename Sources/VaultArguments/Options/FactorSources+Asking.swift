@@ -16,13 +16,17 @@ extension FactorSources {
     package func passphraseNeed(
         _ path: String, beside given: borrowing GivenFactors, in source: SlotSource = .header
     ) throws -> PassphraseNeed {
+        if given.isEmpty { return .yes }
         if given.rawKey != nil || given.passphrase != nil { return .no }
-        var kinds: [FactorKinds] = given.external == nil ? [] : [.externalKey]
-        if let kind = try whileOpening({ try given.keyFileKind() }) { kinds.append(kind) }
-        guard !kinds.isEmpty else { return .yes }
+        let kinds = try whileOpening { try given.combinations() }
         let slots = try source.slots(at: path).filter(\.isKnown).map(\.factors)
         guard kinds.contains(where: { slots.contains([$0, .passphrase]) }) else { return .no }
         return kinds.contains(where: { slots.contains($0) }) ? .ifNothingElseOpens : .yes
+    }
+
+    /// Returns the options that give factors, including the one for an identity, which is not one of these sources.
+    func options(of given: borrowing GivenFactors) -> [String] {
+        givenOptions + (given.named.contains(.external) ? ["\(twin.optionPrefix)identity"] : [])
     }
 
     /// Throws an error if none of the vault's slots can be opened with only a passphrase.

@@ -19,7 +19,10 @@ package struct NarrowingOption: ParsableArguments {
 
     /// Runs changes in one transaction, and reports the old records and values that remain readable.
     package func change(_ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void) throws {
-        guard later else { return try Self.changeAtOnce(vault, body) }
+        guard later else {
+            try Self.changeAtOnce(vault, body)
+            return
+        }
         for remnant in try Self.remnants(of: vault, .later, body) {
             let item = ItemText.summary(remnant.key)
             let old =
@@ -29,22 +32,31 @@ package struct NarrowingOption: ParsableArguments {
         }
     }
 
-    /// Runs changes in one transaction, and reports if they rewrote the file. For commands without `--later`.
-    package static func changeAtOnce(_ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void) throws {
-        noteRewriting(RemnantCounts(try remnants(of: vault, .atOnce, body)))
+    /// Runs changes in one transaction, and reports and returns whether they rewrote the file. For commands without
+    /// `--later`.
+    @discardableResult
+    package static func changeAtOnce(
+        _ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void
+    ) throws -> Bool {
+        let old = try remnants(of: vault, .atOnce, body)
+        noteRewriting(RemnantCounts(old))
+        return !old.isEmpty
     }
 
-    /// Runs changes in one transaction, and returns what they leave behind.
+    /// Runs changes in one transaction, reports the earlier values that gave way unexpectedly, and returns what the
+    /// changes leave behind.
     private static func remnants(
         of vault: Vault, _ narrowing: Narrowing, _ body: (Transaction) throws(VaultError) -> Void
     ) throws -> [Remnant] {
-        try Progress.during("writing") {
-            try vault.transaction { (transaction) throws(VaultError) in
+        let (remnants, dropped) = try Progress.during("writing") {
+            try vault.transaction { (transaction) throws(VaultError) -> ([Remnant], [DroppedValue]) in
                 transaction.narrowing = narrowing
                 try body(transaction)
-                return transaction.remnants
+                return (transaction.remnants, transaction.crowdedOut)
             }
         }
+        DroppedValues.report(dropped, in: vault)
+        return remnants
     }
 
     /// Reports that a change rewrote the file to remove old records and values, if there were any.

@@ -1,12 +1,12 @@
-import VaultConsole
-import VaultFmt
+package import VaultConsole
+package import VaultFmt
 import VaultLocal
 
 /// A copy of a vault that this machine remembers only at another path (specification, section 7.2).
 ///
 /// Such a copy may be older than the other copy, or may have diverged from it. The user confirms once that it is a
 /// second copy; after that, the copy is compared with the state that this machine remembers for it.
-enum SecondCopy {
+package enum SecondCopy {
     /// Returns whether a vault was refused because this machine has seen a different state of that vault at another
     /// path.
     static func isRefused(_ path: String, _ failure: CommandFailure) throws -> Bool {
@@ -25,7 +25,7 @@ enum SecondCopy {
     }
 
     /// Returns the failure for an error. If the vault may be a second copy, the failure includes advice.
-    static func failure(_ error: VaultError, _ path: String) throws -> CommandFailure {
+    package static func failure(_ error: VaultError, _ path: String) throws -> CommandFailure {
         let failure = CommandFailure(error)
         guard try isRefused(path, failure) else { return failure }
         return CommandFailure(

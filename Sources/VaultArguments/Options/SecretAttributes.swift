@@ -62,7 +62,7 @@ package struct SecretAttributes: ParsableArguments {
     /// - `item`: The item before the change; nil for a new item.
     package func checkNames(in item: Item?) throws {
         let mistakable = secretAttribute.first { name in
-            ["secret", "password"].contains(name.lowercased()) && item?.attributes.attribute(name) == nil
+            AttributeRules.isMistakable(name) && item?.attributes.attribute(name) == nil
         }
         guard let name = mistakable else { return }
         throw CommandFailure(

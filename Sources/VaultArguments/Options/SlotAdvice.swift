@@ -4,19 +4,34 @@ package import VaultFmt
 
 /// Advice for when the factors do not open any slot: which factors the slots need, and how to provide them.
 package enum SlotAdvice {
-    /// If a failure means that no slot opens, adds advice on which factors to provide.
+    /// If a failure means that no slot opens, adds the options that give factors, because those decide which slots are
+    /// tried, and advice on which factors to provide.
+    /// - `options`: The options that give factors.
     /// - `source`: Where to read the slots.
-    static func added(to failure: CommandFailure, _ path: String, in source: SlotSource) -> CommandFailure {
+    static func added(
+        to failure: CommandFailure, _ path: String, options: [String], in source: SlotSource
+    ) -> CommandFailure {
         guard failure.code == .noSlotOpens else { return failure }
         let reason = failure.message.prefix { $0 != ";" }
+        let named = Self.named(options)
         do {
             let slots = try source.slots(at: path)
             // A user whose passphrase was just rejected does not need to be told that a passphrase is needed.
             let needsOnlyThat = slots.allSatisfy { $0.factors == .passphrase && $0.isKnown }
             let advice = reason == "wrong passphrase" && needsOnlyThat ? "" : "; \(text(slots))"
-            return CommandFailure(failure.status, "\(reason)\(advice)", code: failure.code)
+            return CommandFailure(failure.status, "\(reason)\(named)\(advice)", code: failure.code)
         } catch {
-            return failure
+            let rest = failure.message.dropFirst(reason.count)
+            return CommandFailure(failure.status, "\(reason)\(named)\(rest)", code: failure.code)
+        }
+    }
+
+    /// Returns text such as " (--passphrase-file and --key-file together)".
+    private static func named(_ options: [String]) -> String {
+        switch options.count {
+        case 0: ""
+        case 1: " (\(options[0]))"
+        default: " (\(options.joined(separator: " and ")) together)"
         }
     }
 

@@ -23,6 +23,9 @@ package struct TargetFactorOptions: ParsableArguments {
         guard toIdentity.isEmpty || toRawKeyFile == nil else {
             throw ValidationError("--to-raw-key-file cannot be combined with --to-identity; leave one out")
         }
+        guard toIdentity.isEmpty || toKeyFile == nil else {
+            throw ValidationError("--to-key-file cannot be combined with --to-identity; leave one out")
+        }
     }
 
     package var isAnyGiven: Bool { sources.isAnyGiven || !toIdentity.isEmpty }
@@ -35,7 +38,10 @@ package struct TargetFactorOptions: ParsableArguments {
 
     func read(mayAsk: Bool) throws -> GivenFactors {
         var given = try whileOpening { try sources.read() }
-        if !toIdentity.isEmpty { given.external = try IdentityFiles.factor(toIdentity, mayAsk: mayAsk) }
+        if !toIdentity.isEmpty {
+            given.external = try IdentityFiles.factor(toIdentity, mayAsk: mayAsk)
+            given.named.insert(.external)
+        }
         return given
     }
 }

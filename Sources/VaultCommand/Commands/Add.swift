@@ -31,6 +31,7 @@ struct Add: ParsableCommand {
         let key = try name.key()
         try source.check(key)
         var values = try attributes.values()
+        try attributes.checkNames(in: [])
         try secrets.checkNames(in: nil)
         try ItemField.requireAttributes(
             values.names + secrets.secretAttribute, of: key.itemClass, nil, accessibility: attributes.accessibility)

@@ -11,7 +11,8 @@ struct Forget: ParsableCommand {
         commandName: "forget",
         abstract: "Forget earlier values of an item, after confirmation; the item itself is kept.",
         discussion: """
-            Forgotten values do not come back from a merge with another copy. They remain in the file, encrypted, \
+            Forgotten values do not come back from a merge with another copy, unless its keys were rotated meanwhile: \
+            then forget them again. They remain in the file, encrypted, \
             until 'vaultfmt compact' is run. Older copies of the file still contain them.
 
             Examples:
@@ -56,7 +57,7 @@ struct Forget: ParsableCommand {
         let known = try EarlierValues.readable(of: item, in: opened)?.count
         if known == nil, values == nil {
             Terminal.warning(
-                "the list of the item's earlier values cannot be read; forgetting the list also discards the item's unsettled conflicts, here and, after the next merge, in every copy: "
+                "the list of the item's earlier values cannot be read; forgetting the list also discards the item's unsettled conflicts, here and, after the next merge, in every copy; if another copy has changed the item, that merge brings its earlier values back: "
                     + "if you have an intact copy, replace this copy with that one instead")
         }
         // Values that the vault no longer keeps are not counted.

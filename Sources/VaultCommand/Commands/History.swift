@@ -46,9 +46,7 @@ struct History: ParsableCommand {
         let output = Output.standard()
         var table = Table(["NUMBER", "FIELD", "REPLACED", "SET", "SIZE", "LABEL"])
         for (number, value) in values {
-            // An imported value was set before the import, at an unknown time.
-            let set = value.replaced == 0 || value.modified <= value.replaced ? value.modified : 0
-            let times = [value.replaced, set].map { time in
+            let times = [value.replaced, value.knownModified ?? 0].map { time in
                 time == 0 ? "" : table.isForPeople ? Timestamp.short(time) : Timestamp.text(time)
             }
             let size = table.isForPeople ? MemorySize.text(bytes: UInt64(value.paddedSize)) : String(value.paddedSize)
@@ -87,6 +85,6 @@ extension JSONWriter {
         try member("revision", value.revision)
         try member(replica: value.replica)
         if value.replaced != 0 { try member("replaced", Timestamp.text(value.replaced)) }
-        try member("modified", Timestamp.text(value.modified))
+        if let modified = value.knownModified { try member("modified", Timestamp.text(modified)) }
     }
 }

@@ -19,7 +19,9 @@ struct List: ParsableCommand {
             'vaultfmt show --json' includes them.
 
             If the output is not a terminal, the columns are class, name, account, label, group and time of change \
-            (UTC), unless --columns names others. If --vault is repeated, the first column shows the vault.
+            (UTC), unless --columns names others. If --vault is repeated, the first column shows the vault. On a \
+            terminal, the column 'missing' names what an item lacks: its secret, if it was forgotten or a merge left \
+            it to settle.
 
             Examples:
               vaultfmt list github
@@ -139,6 +141,7 @@ struct List: ParsableCommand {
                             try writer.member("earlierValues", count)
                         }
                         if item.needsSettling { try writer.member("hasConflicts", true) }
+                        if item.lacksSecret { try writer.member("hasSecret", false) }
                     }
                 }
             }

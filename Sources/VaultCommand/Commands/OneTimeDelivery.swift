@@ -20,9 +20,26 @@ struct OneTimeDelivery {
         for name in [AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword] {
             if let address = try vault.attribute(name, of: item) { return address }
         }
+        if try isToSettle(item, in: vault) {
+            throw CommandFailure(
+                .noSuchItem,
+                "\(ItemText.summary(item.key)) shows no one-time codes, because a merge has left their seed to settle; \(VaultError.MissingSecret.toSettle.advice)"
+            )
+        }
         throw CommandFailure(
             .noSuchItem,
             "\(ItemText.summary(item.key)) has no one-time codes; add them with 'vaultfmt update --otp'")
+    }
+
+    /// Returns whether a merge has left a seed of one-time codes to settle. Only owners can read what there is.
+    private static func isToSettle(_ item: Item, in vault: Vault) throws -> Bool {
+        guard item.needsSettling, vault.access == .owner, let conflict = try vault.conflict(in: item.key) else {
+            return false
+        }
+        return conflict.values.contains { value in
+            [AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword]
+                .contains { value.field == .attribute($0) }
+        }
     }
 
     /// Writes the code and, on a terminal, how long it remains valid.

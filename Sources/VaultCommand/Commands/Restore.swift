@@ -13,7 +13,8 @@ struct Restore: ParsableCommand {
         abstract: "Restore an earlier value of an item, a removed item, or a backup.",
         discussion: """
             Without --earlier, this restores the most recently replaced secret; --field restores a sealed attribute. The \
-            current value becomes an earlier value, so nothing is lost; nothing else about the item changes. A value from when the \
+            current value becomes an earlier value; nothing else about the item changes. If the item already has as many earlier \
+            values as the vault keeps, the oldest is dropped, even though the restored one is no longer listed. A value from when the \
             item was in another group, or bound to another device, is restored only after confirmation, because others may be \
             able to read it here.
 
@@ -77,7 +78,9 @@ struct Restore: ParsableCommand {
         guard try confirm(value, of: item, in: opened) else { throw CommandFailure.declined("nothing was restored") }
         let before = Set(try opened.earlierValues(of: item).map(\.identity))
         let conflicts = try ConflictsBefore(of: [item], in: opened)
-        try Progress.during("writing") { try opened.restore(value, of: item.key) }
+        try NarrowingOption.changeAtOnce(opened) { (transaction) throws(VaultError) in
+            try transaction.restore(value, of: item.key)
+        }
         Terminal.note(
             "restored \(value.words) of \(ItemText.summary(item.key)); \(try kept(value, item, before, in: opened))")
         try conflicts.report(in: opened)
@@ -160,6 +163,9 @@ struct Restore: ParsableCommand {
     ) throws -> String {
         let hadValue = restored.attribute.map { item.attributes.attribute($0) != nil } ?? !item.lacksSecret
         guard hadValue else { return "the item showed none before" }
+        if let name = restored.attribute, item.attributes.attribute(name)?.flags.contains(.sealed) == false {
+            return "the previous value was not secret, and was discarded"
+        }
         guard vault.keptVersions > 0 else {
             return "the vault keeps no earlier values, so the previous value is lost"
         }

@@ -14,9 +14,9 @@ struct Salvage: ParsableCommand {
             the exit code is then 3. Records listed in an owner's commit take precedence. Records that no such commit \
             lists, and that the holder of a scoped slot could have forged, are reported as not proven and left out, \
             unless --include-unproven is given; if no commit is left, that applies to all of them. Items of \
-            a change whose commit is damaged or cut off are recovered and listed. The new vault has a single slot, \
-            which opens with the same factors unless --new-… options set new ones; if an identity opens the damaged \
-            vault, these options are required.
+            a change whose commit is damaged or cut off are recovered and listed; a proven secret that such a change \
+            replaced becomes an earlier value. The new vault has a single slot, which opens with the same factors unless \
+            --new-… options set new ones; if an identity opens the damaged vault, these options are required.
 
             Examples:
               vaultfmt salvage broken.vault --output recovered.vault
@@ -140,7 +140,7 @@ struct Salvage: ParsableCommand {
         let machine = try ThisMachine.current()
         let progress = Progress("salvaging")
         defer { progress.finish() }
-        var firstFailure: VaultError?
+        var failure: VaultError?
         for kinds in try combinations(given) {
             let factors = try whileOpening { try given.factors(kinds) }
             let newFactors = try whileOpening {
@@ -155,9 +155,9 @@ struct Salvage: ParsableCommand {
                     takesUnproven: includeUnproven, owners: access.owner?.value)
             } catch {
                 guard error.code == .noSlotOpens else { throw CommandFailure(salvaging: error) }
-                firstFailure = firstFailure ?? error
+                if failure == nil || (error.triedSlot && failure?.triedSlot == false) { failure = error }
             }
         }
-        throw CommandFailure(firstFailure ?? VaultError(.noSlotOpens, "no factor is given"))
+        throw CommandFailure(failure ?? VaultError(.noSlotOpens, "no factor is given"))
     }
 }

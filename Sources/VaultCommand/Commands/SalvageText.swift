@@ -45,8 +45,10 @@ struct SalvageText {
         [
             (report.withoutIndex, "without the index", true),
             (report.older, "with an older secret", false),
+            (report.fromConflict, "with a value that was left to settle, because its secret is damaged", false),
             (report.partial, "in part", false),
             (report.uncommitted, "from a change whose commit is damaged or missing, not proven", false),
+            (report.keptProven, "with the proven secret as an earlier value", false),
             (report.removedLater, "although it was removed by a change whose commit is damaged or missing", false),
         ]
     }
@@ -119,6 +121,7 @@ struct SalvageText {
     var lesser: String {
         let counts = [
             (report.partial.count, "in part"), (report.older.count, "with an older secret"),
+            (report.fromConflict.count, "with a value to settle"),
             (report.withoutIndex.count, "without the index"), (report.recoveredUnproven.count, "not proven"),
         ].filter { $0.0 > 0 }.map { "\($0) \($1)" }
         return counts.isEmpty ? "" : " (\(counts.joined(separator: ", ")))"

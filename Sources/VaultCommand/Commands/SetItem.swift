@@ -54,6 +54,7 @@ struct SetItem: ParsableCommand {
         let (key, isNew) = (found?.key ?? named, found == nil)
         if isNew { try ItemFields.requirePort(key[.port]?.number) }
         try secrets.checkNames(in: found)
+        try attributes.checkNames(in: found.map { [$0] } ?? [])
         try ItemField.requireAttributes(
             values.names + secrets.secretAttribute, of: key.itemClass, found, accessibility: attributes.accessibility)
         let subject = ItemText.summary(key) + (isNew ? "" : ", replacing its current one")
@@ -89,7 +90,8 @@ struct SetItem: ParsableCommand {
                 "\(TerminalText.quoted(word)) was used as the name of a new item, because 'set' stores a single secret and takes no patterns"
             )
         }
-        report(key, isNew: !isThere, isOther: key != named, hasSecret: hasSecret)
+        report(
+            key, isNew: !isThere, isOther: key != named, hasSecret: hasSecret, showedNone: found?.lacksSecret ?? false)
         try attributes.noteReadable(in: found.map { [$0] } ?? [])
         try conflicts.report(in: opened)
         for name in secrets.secretAttribute {
@@ -116,7 +118,7 @@ struct SetItem: ParsableCommand {
         return ((oneTime.isGiven ? ["the one-time codes"] : []) + names).joined(separator: " and ")
     }
 
-    private func report(_ key: ItemKey, isNew: Bool, isOther: Bool, hasSecret: Bool) {
+    private func report(_ key: ItemKey, isNew: Bool, isOther: Bool, hasSecret: Bool, showedNone: Bool) {
         let item = ItemText.summary(key)
         if isNew {
             let what = hasSecret ? "created \(item)" : "created \(item) with \(stored) and no secret"
@@ -128,7 +130,10 @@ struct SetItem: ParsableCommand {
         } else {
             // Scripts see this message too, because the old secret was replaced without confirmation.
             let which = isOther ? "\(item), the only item with that name" : item
-            Terminal.note("replaced the secret of \(which); 'vaultfmt undo' restores the old one")
+            Terminal.note(
+                showedNone
+                    ? "gave a secret to \(which); it showed none before, and 'vaultfmt undo' leaves it without one again"
+                    : "replaced the secret of \(which); 'vaultfmt undo' restores the old one")
         }
     }
 }

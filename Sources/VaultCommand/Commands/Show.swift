@@ -72,6 +72,7 @@ struct Show: ParsableCommand {
             }
             if let count = try EarlierValues.count(of: item, in: opened) { try writer.member("earlierValues", count) }
             if item.needsSettling { try writer.member("hasConflicts", true) }
+            if item.lacksSecret { try writer.member("hasSecret", false) }
             guard reveal else {
                 try writer.name("hidden")
                 let names = (item.lacksSecret ? [] : ["secret"]) + hidden

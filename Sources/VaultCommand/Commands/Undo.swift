@@ -12,8 +12,9 @@ struct Undo: ParsableCommand {
         commandName: "undo",
         abstract: "Undo the last change.",
         discussion: """
-            An undo is itself a new change, so nothing is lost: 'vaultfmt redo' reapplies the change, and a secret \
-            that an undo replaces becomes an earlier value of its item. Undo again to go further back. A merge, or a \
+            An undo is itself a new change: 'vaultfmt redo' reapplies the change, and a secret that an undo replaces \
+            becomes an earlier value of its item. If the item already has as many earlier values as the vault keeps, \
+            the oldest is dropped, and neither undo nor redo restores it. Undo again to go further back. A merge, or a \
             change made by another machine, is undone only after confirmation; other machines receive the undo when \
             they next merge. The file contains earlier states until it is compacted or rewritten; a rotation and most \
             slot changes rewrite it.
@@ -109,13 +110,14 @@ struct UndoOptions: ParsableArguments {
         guard try isAllowed(step) else { throw CommandFailure.declined("nothing was changed") }
         ControllingTerminal.end()
         let before = vault.state
-        try Progress.during("writing") { try machine.carryOut(step, on: vault) }
+        let dropped = try Progress.during("writing") { try machine.carryOutListingDropped(step, on: vault) }
         guard vault.state != before else {
             throw CommandFailure(
                 .noSuchItem,
-                "this cannot be \(done): the change only forgot earlier values, which cannot be restored; "
+                "this cannot be \(done): the change only added or forgot earlier values, and an undo leaves those as they are; "
                     + "'vaultfmt undo --steps NUMBER' goes back further")
         }
+        DroppedValues.report(dropped, in: vault)
         let (way, back) = done == "undone" ? ("redo", "redoes") : ("undo", "undoes")
         guard try canBeReverted(vault, machine, done) else {
             return Terminal.note(
@@ -170,7 +172,7 @@ enum UndoText {
         case (let gone?, nil): return "removed again: \(ItemText.summary(gone))"
         case (nil, let back?): return "back: \(ItemText.summary(back))"
         case (let before?, let after?):
-            var what = change.fields.map(MergeText.field)
+            var what = MergeText.fields(of: change)
             if change.hasOtherConflicts, what.isEmpty { what.append("values to settle") }
             if change.hasOtherEarlierValues, what.isEmpty { what.append("earlier values") }
             let moved = before == after ? "" : " (now \(ItemText.summary(before)))"

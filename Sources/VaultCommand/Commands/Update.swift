@@ -63,6 +63,7 @@ struct Update: ParsableCommand {
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let criteria = try ItemCriteria(id: chosen.id, chosen.place)
         let items = try found(in: opened, criteria)
+        try attributes.checkNames(in: items)
         for item in items {
             try secrets.checkNames(in: item)
             try ItemField.requireAttributes(

@@ -20,8 +20,8 @@ struct Export: ParsableCommand {
         commandName: "export",
         abstract: "Export items and their secrets for other programs.",
         discussion: """
-            JSON keeps everything: importing it with 'vaultfmt import' recreates an equivalent vault, including \
-            earlier values if a full slot opened the vault. CSV is for other programs: it begins with the columns of \
+            JSON is for other vaults: importing it with 'vaultfmt import' recreates an equivalent vault, including \
+            earlier values if a full slot opened the vault, but not when each of them was set. CSV is for other programs: it begins with the columns of \
             Apple Passwords and leaves out most attributes and all earlier values, which are reported. Values are not \
             altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass 2, KeePassXC \
             and compatible programs: it is encrypted with its own passphrase or key file and includes attachments, \
@@ -76,7 +76,8 @@ struct Export: ParsableCommand {
                 "there is no vault \(TerminalText.path(file)); --output names the file to write, and options such as --service select the items"
             )
         }
-        guard format == .kdbx || !(newFactors.sources.isAnyGiven || cost.isGiven) else {
+        // Variables for new factors may be set for other commands.
+        guard format == .kdbx || !(newFactors.sources.isOptionGiven || cost.isGiven) else {
             throw CommandFailure(.usage, "--new-… and --kdf… require --format kdbx: this format is not encrypted")
         }
         guard output != nil || format == .json || format == .pem || !Terminal.outputIsTerminal else {
@@ -127,7 +128,7 @@ struct Export: ParsableCommand {
 
     /// Writes a page that opens vaults, without opening a vault.
     private func writePage() throws {
-        guard !isFiltered, !newFactors.sources.isAnyGiven, !cost.isGiven else {
+        guard !isFiltered, !newFactors.sources.isOptionGiven, !cost.isGiven else {
             throw CommandFailure(
                 .usage, "a page contains the whole vault, with its own slots; leave out filters, --new-… and --kdf…")
         }
@@ -276,14 +277,14 @@ struct Export: ParsableCommand {
     private func isContained(_ item: Item, _ vault: Vault, _ leftOut: inout LeftOut) throws -> Bool {
         let reason: String
         var advice = ""
-        var isUnsettled = false
-        if item.accessibility.isThisDeviceOnly {
-            reason = "it is device-only"
-        } else if item.lacksSecret {
-            let missing = try vault.missingSecret(of: item)
+        let missing = try item.lacksSecret ? vault.missingSecret(of: item) : nil
+        let isUnsettled = missing?.isRecoverable ?? false
+        if let missing, isUnsettled || !item.accessibility.isThisDeviceOnly {
+            // Of several reasons, the one that the user can change.
             reason = missing.words
-            isUnsettled = missing.isRecoverable
             if isUnsettled { advice = "; \(missing.advice)" }
+        } else if item.accessibility.isThisDeviceOnly {
+            reason = "it is device-only"
         } else if !item.key.itemClass.isDefined {
             reason = "its class is unknown to this version"
         } else {

@@ -19,7 +19,7 @@ struct Check: ParsableCommand {
             and 'update --rotate-every 90d' sets how often its password should be changed.
 
             --hibp needs a downloaded list of leaked passwords, with lines of the form HASH:COUNT (SHA-1), sorted by \
-            hash. The exit code is 3 if anything is found, and 0 otherwise.
+            hash. The exit code is 3 if anything is found or an item has no secret to check, and 0 otherwise.
 
             Examples:
               vaultfmt check --older-than 2y --second-factor
@@ -59,7 +59,7 @@ struct Check: ParsableCommand {
                 ? "can be opened only on another device" : "is in a group that this slot does not open"
             Terminal.warning("not checked, because its secret \(reason): \(ItemText.summary(key))")
         }
-        for item in report.unsettled {
+        for item in report.withoutSecret {
             Terminal.warning(
                 "not checked, because \(item.reason.words): \(ItemText.summary(item.key)); \(item.reason.advice)")
         }
@@ -79,21 +79,25 @@ struct Check: ParsableCommand {
                 isOfGroups ? .noAccess : .unavailable,
                 "\(MergeText.count(report.refused.count)) could not be checked; check them \(advice)")
         }
-        guard report.unsettled.isEmpty else {
+        guard report.withoutSecret.isEmpty else {
             throw CommandFailure(
                 .incomplete,
-                "\(MergeText.count(report.unsettled.count)) could not be checked, for lack of a secret; see above")
+                "\(MergeText.count(report.withoutSecret.count)) could not be checked, for lack of a secret; see above")
         }
     }
 
     private struct Report {
         var findings: [Finding] = []
+        /// The number of items that are not exempt.
         var items = 0
         var exempt: [ItemKey] = []
         var refused: [ItemKey] = []
-        /// Items whose secrets are not shown, but can be.
-        var unsettled: [(key: ItemKey, reason: VaultError.MissingSecret)] = []
+        /// Items that show no secret.
+        var withoutSecret: [(key: ItemKey, reason: VaultError.MissingSecret)] = []
         var isExact = true
+
+        /// The number of items whose secrets were checked.
+        var checked: Int { items - refused.count - withoutSecret.count }
     }
 
     private func examine(_ opened: Vault, _ breaches: BreachFile?) throws -> Report {
@@ -122,7 +126,7 @@ struct Check: ParsableCommand {
         (report.refused, report.isExact) = (secrets.refused, secrets.isExact)
         for item in secrets.withoutSecret {
             let reason = try opened.missingSecret(of: item)
-            if reason.isRecoverable { report.unsettled.append((item.key, reason)) }
+            report.withoutSecret.append((item.key, reason))
         }
         report.findings += try ages.findings(in: opened)
         report.findings = try secrets.findings + repeated.findings + report.findings + surroundings(opened)
@@ -156,7 +160,7 @@ struct Check: ParsableCommand {
             try output.line(
                 "left out by check=off: \(report.exempt.map { ItemText.summary($0) }.joined(separator: "; "))")
         }
-        if report.findings.isEmpty { try output.line("nothing found in \(MergeText.count(report.items))") }
+        if report.findings.isEmpty { try output.line("nothing found in \(MergeText.count(report.checked))") }
         try output.flush()
     }
 
@@ -164,8 +168,8 @@ struct Check: ParsableCommand {
         var writer = JSONWriter(Output.standard())
         try writer.object { writer in
             try writer.array("findings") { writer in for finding in report.findings { try writer.object(finding) } }
-            try writer.member("checked", report.items)
-            let notChecked = report.refused + report.unsettled.map { $0.key }
+            try writer.member("checked", report.checked)
+            let notChecked = report.refused + report.withoutSecret.map { $0.key }
             for (name, keys) in [("exempt", report.exempt), ("notChecked", notChecked)] {
                 try writer.array(name) { writer in for key in keys { try writer.object(naming: key) } }
             }

@@ -263,6 +263,6 @@ extension ImportRecord.Earlier {
             value: NewEarlierValue(
                 secret: state.secret.secret.copy(), attributes: state.attributes, replaced: state.replaced,
                 group: state.group),
-            secret: state.secret, modified: state.modified)
+            secret: state.secret, modified: state.modified ?? state.replaced)
     }
 }

@@ -72,8 +72,9 @@ enum HelpTopics {
           64   usage: a command, option or value that does not exist or is not allowed
           65   damaged, tampered, rolled back, or not a vault
           66   no such file
-          69   a later version, an unknown critical extension, a secret bound to another device, no kernel keyring,
-               an age plugin that is missing, fails or does not answer, or an SSH agent that is not running
+          69   a later version, an unknown critical extension, a secret bound to another device, a value of no use
+               for the purpose (a seed without codes, a newline for git), an unsupported format to import, or
+               a kernel keyring, program, library, age plugin or agent that is missing, fails or does not answer
           70   a bug in vaultfmt
           73   the output already exists, and is not overwritten
           74   input or output failed (disk full, no permission)
@@ -107,6 +108,9 @@ enum HelpTopics {
           NOTIFY_SOCKET                  where 'agent' tells systemd that it is ready
           EDITOR, VISUAL                 the editor of 'edit'
           NO_COLOR                       if set and not empty, turns off colour
+
+        If an option gives a factor, a slot is tried only if it needs the factors of all such options. A variable can
+        complete them, for example with the key file that goes with the passphrase, but opens no slot without them.
 
         Any process running as the same user can read a passphrase in the environment; a file (0600) or a descriptor is safer.
         """

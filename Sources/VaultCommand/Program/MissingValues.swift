@@ -7,11 +7,13 @@ enum MissingValues {
     /// - Throws: `ExitStatus.usage`, naming both options.
     static func refuse(in arguments: [String]) throws {
         let words = arguments.prefix { $0 != "--" }
+        let isEnded = words.count < arguments.count
         // Describing a command takes longer than parsing its arguments.
         let isSuspect = zip(words, words.dropFirst()).contains { word, next in
             next.hasPrefix("-") && ArgumentSpelling.takesValue(word)
         }
-        guard isSuspect else { return }
+        let isSuspectEnd = isEnded && (words.last.map(ArgumentSpelling.takesValue) ?? false)
+        guard isSuspect || isSuspectEnd else { return }
         let options = try CommandDescription(of: CommandNames.command(in: arguments)).arguments ?? []
         let names = Set(options.flatMap { $0.names ?? [] }.map(\.text))
         var rest = words
@@ -20,7 +22,14 @@ enum MissingValues {
                 option.kind == "option" && option.parsingStrategy == "unconditional"
                     && (option.names ?? []).contains { $0.text == word }
             }
-            guard let option, let next = rest.popFirst() else { continue }
+            guard let option else { continue }
+            guard let next = rest.popFirst() else {
+                guard isEnded else { return }
+                throw CommandFailure(
+                    .usage,
+                    "missing value for '\(option.shortSpelling)': the next word, '--', ends the options; "
+                        + "if it is meant as the value, write \(option.shortSpelling)=--")
+            }
             let name = String(next.prefix { $0 != "=" })
             guard names.contains(name) else { continue }
             throw CommandFailure(

@@ -7,7 +7,8 @@ extension VaultError.MissingSecret {
         switch self {
         case .toSettle: "'vaultfmt conflicts show' lists its values, and 'vaultfmt conflicts settle --keep' uses them"
         case .earlier: "'vaultfmt restore' brings it back"
-        case .forgotten, .unknown: "'vaultfmt set' stores one"
+        case .forgotten, .gone, .unknown: "'vaultfmt set' stores one"
+        case .hidden: "open the vault with an owner's key, and see 'vaultfmt show'"
         }
     }
 

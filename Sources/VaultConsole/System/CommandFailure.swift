@@ -108,6 +108,8 @@ extension CommandFailure {
             "export it with the old command ('vaultfmt export'), and import the export with this one"
         case .headerInvalid:
             "restore a backup, or try another copy; without one, 'vaultfmt salvage' tries the header's copy, which follows the header"
+        case .authenticationFailed where error.hasDamagedPast, .structureInvalid where error.hasDamagedPast:
+            "put an intact copy of the vault in its place or, without one, run 'vaultfmt forget ITEM --all'"
         case .authenticationFailed, .structureInvalid:
             "restore a backup; without one, 'vaultfmt salvage' recovers data that still authenticates, and reports data that is not proven"
         case .limitExceeded: "remove unneeded data, store less, or split it"

@@ -11,6 +11,15 @@ extension TerminalText {
         return "'" + shown.replacing("'", with: "'\\''") + "'"
     }
 
+    /// Returns a name in the quotes of a shell, so that it can be copied: its backslashes are not doubled. A name that a
+    /// line cannot show as it is, or that is too long, is shown like `quoted`, which cannot be copied.
+    package static func typed(_ text: String, limit: Int = 80) -> String {
+        guard text.unicodeScalars.count <= limit, !text.unicodeScalars.contains(where: isHarmful) else {
+            return quoted(text, limit: limit)
+        }
+        return "'" + text.replacing("'", with: "'\\''") + "'"
+    }
+
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isAlphabetic || scalar.properties.numericType != nil
             || "_@%+=:,./-".unicodeScalars.contains(scalar)

@@ -29,7 +29,8 @@ package struct ImportRecord: ~Copyable {
     package struct Earlier {
         package let value: NewEarlierValue
         package let secret: SharedSecret
-        /// The time at which the value was set in the source, in milliseconds since 1970.
+        /// The time at which the value was set in the source, in milliseconds since 1970; that of its replacement if
+        /// the source does not know it.
         package let modified: Int64
 
         package init(value: NewEarlierValue, secret: SharedSecret, modified: Int64) {

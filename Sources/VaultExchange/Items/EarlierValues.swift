@@ -47,6 +47,10 @@ extension EarlierValue {
     /// The time at which the value was replaced or, if that time is not known, set.
     var lastUsed: Int64 { replaced == 0 ? modified : replaced }
 
+    /// The time at which the value was set; nil if it is not known. An imported value was set before the import, but the
+    /// vault records the time of the import.
+    package var knownModified: Int64? { replaced == 0 || modified <= replaced ? modified : nil }
+
     /// The text for messages: "the value that was replaced at …", with the attribute's name.
     package var words: String {
         let what = attribute.map { "the value of \(TerminalText.quoted($0))" } ?? "the secret"

@@ -40,9 +40,12 @@ struct KDBXEntry {
     /// Returns a field that is not secret, as text.
     func text(_ name: String) -> String { self[name]?.text ?? "" }
 
-    /// True if a hidden field would become part of an item's name or of its data in the index.
-    var hasProtectedName: Bool {
-        strings.contains { $0.isProtected && KDBXString.isPublic($0.name) && $0.value.count > 0 }
+    /// Returns whether a hidden field becomes part of an item's name or of its data in the index.
+    /// - `placed`: The places of attributes that our own export recorded, which stay sealed or concealed.
+    func hasProtectedName(besides placed: Set<KDBXPlacement.Place>) -> Bool {
+        strings.contains {
+            $0.isProtected && KDBXString.isPublic($0.name) && $0.value.count > 0 && !placed.contains(.string($0.name))
+        }
     }
 
     /// Returns a value recorded by our own exports.

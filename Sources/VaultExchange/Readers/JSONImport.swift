@@ -82,7 +82,7 @@ struct JSONImport: ~Copyable, ImportSource {
                 value: NewEarlierValue(
                     secret: secret.secret.copy(), attributes: attributes, replaced: value.replaced,
                     group: value.group ?? item.group),
-                secret: secret, modified: value.modified)
+                secret: secret, modified: value.modified ?? value.replaced)
         }
         return record
     }

@@ -48,7 +48,8 @@ struct JSONItem: Decodable {
 
 /// An earlier value of an item.
 struct JSONEarlierValue: Decodable {
-    let modified: Int64
+    /// The time at which the value was set; nil if it is not known.
+    let modified: Int64?
     let replaced: Int64
     /// The group that the item was in; nil for the item's own group.
     let group: String?
@@ -59,10 +60,8 @@ struct JSONEarlierValue: Decodable {
     init(from decoder: any Decoder) throws {
         let object = try JSONObject(decoder)
         try object.allow(["modified", "replaced", "group", "attributes", "secret"])
-        guard let modified = try object.time("modified"), let replaced = try object.time("replaced") else {
-            throw object.failure("has no time 'modified' or 'replaced'")
-        }
-        self.modified = modified
+        guard let replaced = try object.time("replaced") else { throw object.failure("has no time 'replaced'") }
+        modified = try object.time("modified")
         self.replaced = replaced
         group = try object.optional("group")
         let secret: JSONBytes = try object.required("secret")

@@ -59,20 +59,24 @@ enum KDBXReading {
         var inBin = OmittedEntries()
         var repeats = KDBXRepeats(attached: file.mostAttached)
         var protectedNames = 0
+        func converted(_ entry: KDBXEntry, _ binaries: KDBXBinaries) -> ImportedEntry {
+            let converted = KDBXConversion(entry, binaries).entry()
+            if entry.hasProtectedName(besides: converted.exact?.placed ?? []) { protectedNames += 1 }
+            return converted
+        }
         let ofGroups = try withoutActuallyEscaping(take) { take in
             try KDBXDocument.read(file) { entry, binaries in
                 guard includesRecycleBin || !entry.isInRecycleBin else {
                     return inBin.add(entry.text(KDBXString.title), "entry \(entry.number)")
                 }
                 try repeats.take(entry)
-                if entry.hasProtectedName { protectedNames += 1 }
                 guard !KDBXReference.areIn(entry) else { return try waiting.add(entry, binaries) }
-                try take(KDBXConversion(entry, binaries).entry())
+                try take(converted(entry, binaries))
             }
         }
         try waiting.resolve(in: file)
         for (entry, binaries) in waiting.entries {
-            try take(KDBXConversion(waiting.filled(entry, &repeats), binaries).entry())
+            try take(converted(waiting.filled(entry, &repeats), binaries))
         }
         var losses = inBin.omission("entry", "entries", "in the recycle bin", isInRecycleBin: true)
         losses += ofGroups.filter { includesRecycleBin || !$0.isInRecycleBin }.map { .loss($0.text) }

@@ -16,7 +16,8 @@ package enum SecretName {
             "apikey", "access key", "recovery", "backup code", "backupcode", "security code", "security answer",
             "one-time", "one time", "authenticator", "memorable", "card number", "cardnumber", "account number",
             "webhook", "seed phrase", "wiederherstellung", "sicherheitsantwort", "récupération", "recuperación",
-            "recuperação", "recupero", "herstelcode",
+            "recuperação", "recupero", "herstelcode", "maiden name", "maidenname", "mädchenname",
+            "nom de jeune fille", "apellido de soltera", "cognome da nubile", "meisjesnaam",
         ] + passwordWords
     private static let secretWords: Set<String> = [
         "pass", "pwd", "pw", "pin", "puk", "token", "otp", "totp", "hotp", "2fa", "mfa", "tfa", "cvv", "cvv2",

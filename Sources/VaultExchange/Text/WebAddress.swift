@@ -93,7 +93,8 @@ package struct WebAddress {
         guard !address.contains("://") else {
             return copy.withUTF8 { hasPassword(UnsafeRawBufferPointer($0), isAddress: true) }
         }
-        guard let at = address.lastIndex(of: "@"), let colon = address[..<at].firstIndex(of: ":") else { return false }
+        guard let at = address.lastIndex(of: "@") else { return false }
+        guard let colon = address[..<at].firstIndex(of: ":") else { return AccessToken.hasKnownPrefix(address.utf8) }
         return !namesOfPeople.contains(address[..<colon].lowercased()) && address.index(after: colon) < at
     }
 
@@ -107,10 +108,10 @@ package struct WebAddress {
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
             guard let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":")) else {
                 let name = String(decoding: authority[..<at], as: UTF8.self)
-                return isToken(authority[..<at]) || name.lowercased().contains("%3a")
+                return AccessToken.isLikely(authority[..<at]) || name.lowercased().contains("%3a")
             }
             // After a token, the password is empty or a word such as "x-oauth-basic".
-            return colon + 1 < at || isToken(authority[..<colon])
+            return colon + 1 < at || AccessToken.isLikely(authority[..<colon])
         }
         // The text after the colon is not a port, so it is a password that contains a slash.
         guard let colon = authority.lastIndex(of: UInt8(ascii: ":")), colon + 1 < authority.endIndex else {
@@ -140,14 +141,6 @@ package struct WebAddress {
     private static let parameterStarts = ASCIISet("?#")
     private static let parameterEnds = ASCIISet("?#&;")
 
-    /// Returns whether a user name has enough characters and digits to be a token.
-    private static func isToken(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
-        let digits = name.count { (0x30...0x39).contains($0) }
-        return name.count >= shortestToken && digits >= 2 && !name.contains(UInt8(ascii: "%"))
-    }
-
-    /// The minimum length of a text that is treated as a token. The tokens of services have at least 20 characters.
-    private static let shortestToken = 16
     private static let ends = ASCIISet("/?#")
     /// The number of bytes of an address that are examined.
     private static let longest = 4096

@@ -4,8 +4,9 @@ package import VaultFmt
 /// An earlier state of an item, before one of its secrets or sealed attributes was replaced, in the form that exports
 /// write.
 package struct EarlierState {
-    /// The time at which the state began, if it is known, in milliseconds since 1970.
-    package let modified: Int64
+    /// The time at which the state began, in milliseconds since 1970; nil if it is not known. An imported value was set
+    /// before the import, but the vault records the time of the import, which is later than that of its replacement.
+    package let modified: Int64?
     /// The time at which one of the state's values was replaced.
     package let replaced: Int64
     package let secret: SharedSecret
@@ -45,10 +46,11 @@ package struct EarlierState {
                 if attributes.attribute(attribute.name) == nil { attributes.set(attribute) }
             }
             let groups = ([secrets.group] + sealed.map(\.group)).compactMap(\.self)
-            let modified = [secrets.end(at: time)] + sealed.indices.map { sealed[$0].end(at: time) }
+            let set = [secrets.end(at: time)] + sealed.indices.map { sealed[$0].end(at: time) }
+            let modified = set.compactMap(\.self).max()
             states.append(
                 EarlierState(
-                    modified: min(time, modified.compactMap(\.self).max() ?? time), replaced: time, secret: secret,
+                    modified: modified.flatMap { $0 <= time ? $0 : nil }, replaced: time, secret: secret,
                     attributes: attributes,
                     group: groups.first { !$0.utf8.elementsEqual(item.key.group.utf8) } ?? item.key.group))
         }

@@ -62,7 +62,7 @@ package struct JSONExport {
         try writer.array("earlier") { writer in
             for state in states {
                 try writer.object { writer in
-                    try writer.member("modified", time: state.modified)
+                    if let modified = state.modified { try writer.member("modified", time: modified) }
                     try writer.member("replaced", time: state.replaced)
                     if !state.group.utf8.elementsEqual(item.key.group.utf8) { try writer.member("group", state.group) }
                     try writer.flagged(state.attributes) { _ throws(VaultError) in nil }

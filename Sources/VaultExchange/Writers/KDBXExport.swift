@@ -6,8 +6,8 @@ import VaultLocal
 package struct KDBXExport: ~Copyable {
     private let vault: Vault
     private let writer: KDBXWriter
-    /// The items, grouped by folder path, each with the number of its first attachment.
-    private var folders: [String: [(key: ItemKey, firstBinary: Int)]] = [:]
+    /// The items, grouped by folder path, each with the numbers of the attachments of all its states, oldest first.
+    private var folders: [String: [(key: ItemKey, binaries: [Int])]] = [:]
     private var uuids: Set<[UInt8]> = []
     /// Earlier values that can be opened only on another device.
     package private(set) var leftOut: LeftOutValues
@@ -26,18 +26,26 @@ package struct KDBXExport: ~Copyable {
     }
 
     /// Prepares an item and writes its attachments, which come first in the file. Must be called once for each item.
+    ///
+    /// An attachment that consecutive states have in common is written once: an import limits their total size.
     package mutating func prepare(_ opened: borrowing OpenedItem) throws {
         let item = opened.item
-        var first = -1
+        var numbers: [Int] = []
+        var written: [String: (secret: SharedSecret, isProtected: Bool, number: Int)] = [:]
         var refused = 0
         defer { leftOut.add(refused, of: item) }
         for state in try states(of: opened, refused: { _ in refused += 1 }) {
-            for value in state.binaries {
-                let number = try writer.add(binary: value.secret.secret, isProtected: value.isProtected)
-                if first < 0 { first = number }
+            for (name, secret, isProtected) in state.binaries {
+                if let last = written[name], last.isProtected == isProtected, last.secret.equals(secret) {
+                    numbers.append(last.number)
+                    continue
+                }
+                let number = try writer.add(binary: secret.secret, isProtected: isProtected)
+                written[name] = (secret, isProtected, number)
+                numbers.append(number)
             }
         }
-        folders[KDBXItemState.folder(item.attributes) ?? "", default: []].append((item.key, first))
+        folders[KDBXItemState.folder(item.attributes) ?? "", default: []].append((item.key, numbers))
     }
 
     /// Writes the rest of the file after all items have been prepared.
@@ -70,8 +78,8 @@ package struct KDBXExport: ~Copyable {
     ) throws {
         try writer.beginGroup(uuid(group: path), name: KDBXText.isPlain(name) ? name : "folder")
         for text in folder.paths.sorted() {
-            for (key, firstBinary) in folders[text] ?? [] {
-                try write(key, path, firstBinary)
+            for (key, binaries) in folders[text] ?? [] {
+                try write(key, path, binaries)
                 count += 1
                 try progress(count)
             }
@@ -82,16 +90,16 @@ package struct KDBXExport: ~Copyable {
         try writer.endGroup()
     }
 
-    private mutating func write(_ key: ItemKey, _ path: [String], _ firstBinary: Int) throws {
+    private mutating func write(_ key: ItemKey, _ path: [String], _ binaries: [Int]) throws {
         guard let opened = try vault.get(key) else { return }
         var states = try states(of: opened) { _ in }
         let uuid = uuid(of: opened.item)
-        var next = firstBinary
+        var numbers = binaries[...]
         for index in states.indices {
             states[index].entry.uuid = uuid
             for binary in states[index].binaries {
-                states[index].entry.binaries.append((binary.name, next))
-                next += 1
+                guard let number = numbers.popFirst() else { continue }
+                states[index].entry.binaries.append((binary.name, number))
             }
         }
         guard let last = states.popLast() else { return }
@@ -129,7 +137,7 @@ package struct KDBXExport: ~Copyable {
             states.append(
                 try KDBXItemState(
                     key: item.key, userName: userName, accessibility: item.accessibility, secret: state.secret,
-                    attributes: state.attributes, created: item.created, modified: state.modified,
+                    attributes: state.attributes, created: item.created, modified: state.modified ?? state.replaced,
                     replaced: state.replaced, group: state.group
                 ) { _ in nil })
         }

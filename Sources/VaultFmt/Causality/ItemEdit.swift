@@ -6,7 +6,7 @@ package struct ItemEdit: Sendable {
     package var written: [FieldName: HeldValue] = [:]
     /// The fields that are settled in favor of the values that they show.
     package var settled: Set<FieldName> = []
-    /// The attributes that are removed.
+    /// The attributes that are removed; also the secret, if an undo leaves the item without one again.
     package var dropped: Set<FieldName> = []
     /// The earlier values that are forgotten, together with all others that have the same bytes.
     package var forgotten: Set<ValueName> = []
@@ -37,6 +37,9 @@ package struct EditedItem: Sendable {
     package let state: ItemState
     /// The values that the change forgets (M-7) and that the vault must list as forgotten.
     package let forgotten: Set<ValueName>
+    /// The earlier values, listed before the change, that it drops although their field then lists fewer than the
+    /// vault keeps, in ascending order.
+    package let crowdedOut: [ValueName]
 }
 
 extension ItemState {
@@ -69,6 +72,8 @@ extension ItemState {
         pool = pool.filter { !gone.contains($0) && !live.contains($0) && !forgotten.contains($0) }
         pool.formUnion(edit.added.keys)
         let earlier = try classes.newest(pool, limit, classOf)
+        let crowdedOut = try crowdedOut(
+            view.earlier.filter { !gone.contains($0) }, by: earlier, live, limit: limit, &classes, classOf)
         let sibling = Sibling(
             fields, earlier: earlier, created: edit.created ?? created, modified: edit.modified ?? time)
         var state = ItemState(siblings: [dot: sibling], open: open, values: [:])
@@ -79,13 +84,35 @@ extension ItemState {
         }
         for (field, value) in written { state.values[ValueName(field, dot)] = value }
         state.forget(gone)
-        return EditedItem(state: state, forgotten: gone)
+        return EditedItem(state: state, forgotten: gone, crowdedOut: crowdedOut)
+    }
+
+    /// Returns the listed values that a change drops although their field then lists fewer than `limit` values: a value
+    /// equal to what the item now shows is not listed, but counts, so that its dots can still be forgotten.
+    private func crowdedOut<Failure: Error>(
+        _ listed: [ValueName], by kept: Set<ValueName>, _ live: Set<ValueName>, limit: Int,
+        _ classes: inout ValueClasses, _ classOf: (ValueName) throws(Failure) -> ValueClass
+    ) throws(Failure) -> [ValueName] {
+        let missing = listed.filter { !kept.contains($0) && !live.contains($0) }
+        var out: [ValueName] = []
+        for (field, names) in Dictionary(grouping: missing, by: \.field) {
+            var current: Set<ValueClass> = []
+            for name in live where name.field == field { current.insert(try classes.find(name, classOf)) }
+            var left: Set<ValueClass> = []
+            for name in kept where name.field == field { left.insert(try classes.find(name, classOf)) }
+            guard left.subtracting(current).count < limit else { continue }
+            for name in names {
+                let found = try classes.find(name, classOf)
+                if !current.contains(found), !left.contains(found) { out.append(name) }
+            }
+        }
+        return out.sorted()
     }
 
     /// Adds the fields that are settled; a value that is shown without being open is set again under a new dot (M-5).
     private func withSettled(_ edit: ItemEdit, _ shown: ShownItem) -> [FieldName: HeldValue] {
         var written = edit.written
-        for field in edit.settled where written[field] == nil {
+        for field in edit.settled.subtracting(edit.dropped) where written[field] == nil {
             guard let now = shown.fields[field].map({ ValueName(field, $0) }), !open.contains(now) else { continue }
             if var value = values[now] {
                 value.replaced = 0

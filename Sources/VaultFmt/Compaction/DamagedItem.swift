@@ -37,14 +37,15 @@ enum DamagedPart {
 extension VaultError {
     /// Returns the error, with the affected item and a remedy added if damage is the cause; any other error is returned
     /// unchanged.
-    func naming(_ part: DamagedPart, of key: ItemKey) -> VaultError {
-        switch code {
-        case .authenticationFailed, .structureInvalid, .io:
-            VaultError(
-                code,
-                "\(part.name) of \(key.summary) cannot be read: \(detail); \(part.wayOut)", at: offset)
-        default: self
-        }
+    ///
+    /// `path`: the file, if it should be named, too.
+    func naming(_ part: DamagedPart, of key: ItemKey, in path: String? = nil) -> VaultError {
+        guard [.authenticationFailed, .structureInvalid, .io].contains(code) else { return self }
+        let place = path.map { " in '\($0)'" } ?? ""
+        var error = VaultError(
+            code, "\(part.name) of \(key.summary)\(place) cannot be read: \(detail); \(part.wayOut)", at: offset)
+        error.hasDamagedPast = part == .past
+        return error
     }
 }
 

@@ -47,6 +47,13 @@ public struct EarlierValue: Sendable {
     public var paddedSize: Int { max(0, (value.record?.record.length ?? 0) - Format.recordOverhead) }
 }
 
+/// An earlier value that a change dropped.
+package struct DroppedValue: Sendable {
+    /// The item's key after the change.
+    package let key: ItemKey
+    package let value: EarlierValue
+}
+
 /// An earlier value with its bytes.
 public struct OpenedEarlierValue: ~Copyable {
     /// The earlier value, without its bytes.

@@ -2,8 +2,8 @@ internal import VaultStore
 
 // Why an item shows no secret. Only an owner can read the values that tell.
 extension RecordReading {
-    /// Returns the reason why an item that lacks a secret shows none; `unknown` if the values that it does not show
-    /// cannot be read here.
+    /// Returns the reason why an item that lacks a secret shows none; `hidden` for a scoped slot, and `unknown` if the
+    /// values that it does not show cannot be read here.
     func missingSecret(of item: Item) throws(VaultError) -> VaultError.MissingSecret {
         do throws(VaultError) {
             let state = try state(of: item)
@@ -13,7 +13,7 @@ extension RecordReading {
                 .locked, .notPermitted, .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm,
             ]
             guard unreadable.contains(error.code) else { throw error }
-            return .unknown
+            return error.code == .notPermitted ? .hidden : .unknown
         }
     }
 }
@@ -23,6 +23,6 @@ extension ItemState {
     func missingSecret(_ view: ItemView) -> VaultError.MissingSecret {
         if view.marks.contains(where: { $0.field == .secret }) { return .toSettle }
         if view.earlier.contains(where: { $0.field == .secret }) { return .earlier }
-        return forgotten.contains(where: { $0.field == .secret }) ? .forgotten : .unknown
+        return forgotten.contains(where: { $0.field == .secret }) ? .forgotten : .gone
     }
 }

@@ -21,7 +21,10 @@ extension RecordReading {
     /// Returns the whole state of an item. If the vector is damaged, positions serve as replica ids, so all values can
     /// still be read but not written.
     func state(of item: Item) throws(VaultError) -> ItemState {
-        let past = try past(of: item)
+        let past: Past?
+        do throws(VaultError) { past = try self.past(of: item) } catch {
+            throw error.naming(.past, of: item.key, in: path)
+        }
         let states: ItemStates
         do throws(VaultError) { states = ItemStates(try vector()) } catch {
             guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }

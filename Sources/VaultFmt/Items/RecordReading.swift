@@ -10,6 +10,8 @@ protocol RecordReading {
     var entryCheck: EntryCheck { get }
     /// The number of earlier values that each field keeps.
     var limit: Int { get }
+    /// The path of the file, for messages; nil if it is not known.
+    var path: String? { get }
 
     /// Reads a frame that another frame, at `referrer`, refers to; checks the reference, hash and head.
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8]
@@ -24,6 +26,8 @@ protocol RecordReading {
 }
 
 extension RecordReading {
+    var path: String? { nil }
+
     func body(_ record: RecordRef, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
         try open(try frame(record.record, .record, before: referrer), record, of: item)
     }

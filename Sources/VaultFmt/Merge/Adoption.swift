@@ -12,8 +12,8 @@ struct Adoption {
     private var candidates: [Bytes16: Item] = [:]
     /// Our items with these ids.
     private var own: [Bytes16: Item] = [:]
-    /// Our items that the branch removed.
-    private var removedThere: [ItemKey] = []
+    /// What the branch took away.
+    private var notCarriedOut: [MergeReport.Note] = []
 
     init(
         _ ours: MergeSide, _ branch: MergeSide, _ known: KnownDots, _ progress: ((UInt64, UInt64) -> Void)?
@@ -22,31 +22,14 @@ struct Adoption {
         self.branch = branch
         self.known = known
         self.progress = progress
-        var ids = Set<Bytes16>()
-        for item in try Self.items(of: branch) {
-            ids.insert(item.entry.id)
+        let entries = (staying: try ours.entries(), branch: try branch.entries())
+        for case .item(let item) in entries.branch {
             if try hasNews(item) { candidates[item.entry.id] = item }
         }
-        for item in try Self.items(of: ours) {
-            if candidates[item.entry.id] != nil { own[item.entry.id] = item }
-            guard !ids.contains(item.entry.id) else { continue }
-            let state = try ItemStates(ours.vector).state(of: item, try ours.core.past(of: item))
-            // If the branch includes a change to the item, it had the item and removed it.
-            if state.held.contains(where: { branch.hasSeen($0.dot) }) { removedThere.append(item.key) }
+        for case .item(let item) in entries.staying where candidates[item.entry.id] != nil {
+            own[item.entry.id] = item
         }
-    }
-
-    private static func items(of side: MergeSide) throws(VaultError) -> [Item] {
-        let reader = StateReader(side.core)
-        var items: [Item] = []
-        var leaves = side.store.tree.leaves(isCaching: false)
-        while let leaf = try leaves.next(1).first {
-            let page = try side.store.pages.load(leaf)
-            for index in 0..<page.count where !page.isForgotten(index) {
-                if case .item(let item) = try reader.read(page, index) { items.append(item) }
-            }
-        }
-        return items
+        notCarriedOut = try NotCarriedOut(ours, branch, entries: entries).notes()
     }
 
     /// Returns whether an item of the branch may have an unknown change. For most items, the entry is sufficient to
@@ -60,20 +43,8 @@ struct Adoption {
 
     private func report() throws(VaultError) -> MergeReport {
         var report = MergeReport(.adopted)
-        report.notes = removedThere.sorted().map { .removalNotCarriedOut($0) }
-        let (mine, its) = (try ours.slots(), try branch.slots())
-        for (side, slots, others) in [(ours, mine, its), (branch, its, mine)] {
-            for slot in side.store.header.slots {
-                guard let one = slots[slot.id] else { continue }
-                let other = others[slot.id]
-                // Rotations change the contents of a slot, so only its presence is compared.
-                // A slot of the branch that was made before the keys were replaced has been removed since, by us.
-                let isNews = side.store === branch.store ? !known.contains(one.made) : branch.hasSeen(one.made)
-                guard other?.made != one.made, isNews else { continue }
-                report.notes.append(
-                    .slotNotCarriedOut(SlotID(slot.id), name: try side.core.ownerPart(of: slot).part.name))
-            }
-        }
+        report.notes = notCarriedOut
+        report.notes += try NotCarriedOut.slots(ours, branch, isKnown: known.contains)
         return report
     }
 
@@ -95,11 +66,11 @@ struct Adoption {
         _ item: Item, _ newDot: () throws(VaultError) -> Dot
     ) throws(VaultError) -> (TakenItem, branch: ItemState, ours: ItemView?)? {
         let (mine, its) = (ours.core, branch.core)
-        let state = try ItemStates(branch.vector).state(of: item, try its.past(of: item))
+        let state = try branch.state(of: item, isOurs: false)
         let view = try its.view(of: item, state)
         var here: (state: ItemState, view: ItemView)?
         if let known = own[item.entry.id] {
-            let state = try ItemStates(ours.vector).state(of: known, try mine.past(of: known))
+            let state = try ours.state(of: known, isOurs: true)
             here = (state, try mine.view(of: known, state))
         }
         var forgotten: Set<ValueName> = []
@@ -149,7 +120,8 @@ struct Adoption {
     private func greatestUnopened() throws(VaultError) -> UInt64 {
         var greatest: UInt64 = 0
         for item in candidates.values {
-            var records = item.largeRecords + (try branch.core.past(of: item)?.values.flatMap(\.records) ?? [])
+            var records =
+                item.largeRecords + (try branch.past(of: item, isOurs: false)?.values.flatMap(\.records) ?? [])
             if item.entry.hasRecord { records.append(item.entry.own) }
             for record in records where record.revision > greatest {
                 guard let info = branch.core.view.compartment(record.compartment)?.info, info.isDeviceBound,

@@ -24,6 +24,8 @@ public struct VaultChanges: Sendable, Equatable {
         ///
         /// False if the values to settle cannot be read, because a scoped slot opened the vault or the vault is locked.
         public let isSettled: Bool
+        /// True if the item's accessibility or device differs; the group is part of its keys.
+        package let hasOtherAccessibility: Bool
     }
 
     /// The changed items, sorted by their later keys; removed items come first.
@@ -142,7 +144,7 @@ struct Comparing {
             out.append(
                 VaultChanges.ItemChange(
                     item: ItemID(id), before: item.key, after: nil, fields: [], hasOtherEarlierValues: false,
-                    hasOtherConflicts: false, isSettled: false))
+                    hasOtherConflicts: false, isSettled: false, hasOtherAccessibility: false))
         }
         out.sort { ($0.before?.bytes ?? []).lexicographicallyPrecedes($1.before?.bytes ?? []) }
         for (id, item) in later.sorted(by: { $0.value.key < $1.value.key }) {
@@ -152,7 +154,8 @@ struct Comparing {
                 VaultChanges.ItemChange(
                     item: ItemID(id), before: earlier[id]?.key, after: item.key, fields: change?.fields ?? [],
                     hasOtherEarlierValues: change?.hasOtherEarlierValues ?? false,
-                    hasOtherConflicts: change?.hasOtherConflicts ?? false, isSettled: change?.isSettled ?? false))
+                    hasOtherConflicts: change?.hasOtherConflicts ?? false, isSettled: change?.isSettled ?? false,
+                    hasOtherAccessibility: change?.hasOtherAccessibility ?? false))
         }
         return out
     }
@@ -164,12 +167,15 @@ struct Comparing {
         var hasOtherEarlierValues = false
         var hasOtherConflicts = false
         var isSettled = false
+        /// Whether the accessibility or the device differs, which counts as a change of the field `place`.
+        var hasOtherAccessibility = false
 
         var isNothing: Bool { fields.isEmpty && !hasOtherEarlierValues && !hasOtherConflicts }
     }
 
     private func change(_ old: Item, _ new: Item) throws(VaultError) -> Change {
         var change = Change()
+        change.hasOtherAccessibility = old.accessibility != new.accessibility || old.device != new.device
         let (was, now) = (ShownValues(old), ShownValues(new))
         for field in Set(was.values.keys).union(now.values.keys).sorted() {
             guard let left = was.values[field], let right = now.values[field],

@@ -86,7 +86,7 @@ struct ItemsMerge {
         } else {
             report.added.append(key)
         }
-        if view.shown.fields[.secret] == nil, let old = item.ours ?? item.theirs, !old.item.lacksSecret {
+        if view.shown.fields[.secret] == nil, item.ours?.item.lacksSecret != true {
             report.noteMissingSecret(key, item.state?.missingSecret(view) ?? .unknown)
         }
         if !view.marks.isEmpty {

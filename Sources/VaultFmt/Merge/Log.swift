@@ -8,7 +8,8 @@ public struct LogEntry: Sendable, Equatable {
     /// The time of the newest change in the state, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the
     /// machine that made the change. The time is later if another machine's clock was ahead.
     public let time: Int64
-    /// True if the state includes changes of another copy that the previous state did not include.
+    /// True if the state includes changes of another copy that the previous state did not include, also if they were
+    /// made under keys that this copy had replaced.
     public let isMerge: Bool
     /// The changes; nil for the oldest state in the file, unless it is the vault's first.
     public let changes: VaultChanges?
@@ -53,11 +54,26 @@ extension VaultCore {
 
     /// Returns whether a commit includes changes that its writer did not make.
     private func isMerge(_ commit: Commit, after before: Commit?) throws(VaultError) -> Bool {
-        guard let before, commit.vector != before.vector else { return false }
+        guard let before else { return false }
+        if try addsRows(commit, after: before) { return true }
+        return try addsHandOver(commit, after: before)
+    }
+
+    /// Returns whether a commit includes changes under other replica ids that the state before it does not.
+    private func addsRows(_ commit: Commit, after before: Commit) throws(VaultError) -> Bool {
+        guard commit.vector != before.vector else { return false }
         let old = try pages.vector(of: before).vector(of: before)
         let new = try pages.vector(of: commit).vector(of: commit)
         return new.rows.contains { row in
             row.id != commit.own?.id && row.revision > old.row(of: row.id)?.revision ?? 0
         }
+    }
+
+    /// Returns whether a commit adds a hand-over, as a merge of a branch under a replaced key does: the branch's values
+    /// come in under dots of the writer, so the vector does not tell. A rotation leaves no earlier state.
+    private func addsHandOver(_ commit: Commit, after before: Commit) throws(VaultError) -> Bool {
+        guard commit.keyring != before.keyring else { return false }
+        let known = Set(try keyring(of: before).handOvers.map(\.signature))
+        return try keyring(of: commit).handOvers.contains { !known.contains($0.signature) }
     }
 }

@@ -258,7 +258,7 @@ private struct Merging {
         let changes = try Comparing(StateReader(ours), StateReader(theirs)).changes()
         report.note(changes)
         try noteSharedKeys(changes, &report)
-        for change in changes.items where change.before != nil && change.fields.contains(.secret) {
+        for change in changes.items where change.before == nil || change.fields.contains(.secret) {
             guard let listed = change.after, let item = try theirs.find(listed), item.lacksSecret else { continue }
             report.noteMissingSecret(listed, try theirs.missingSecret(of: item))
         }
@@ -317,29 +317,36 @@ private struct Merging {
         _ mine: MergeSide, to its: MergeSide, orThrow refusal: VaultError
     ) throws(VaultError) -> MergeReport {
         guard try KnownDots(its, mine).coversBranch else { throw refusal }
-        // Our slots must be compared before our file is replaced.
-        let slots = try slotsByPresence(mine, its)
+        // Both copies must be compared before our file is replaced.
+        let slots = try NotCarriedOut.slots(its, mine, isKnown: its.vector.hasSeen)
+        let presence = try slotsByPresence(mine, its, except: Set(slots.compactMap(\.slot)))
+        var notCarriedOut: [MergeReport.Note] = []
+        if !options.onlyCompares {
+            let entries = (staying: try its.entries(), branch: try mine.entries())
+            notCarriedOut = try NotCarriedOut(its, mine, entries: entries).notes()
+        }
         var report = try takeTheirs { (damage) throws(VaultError) in
             throw VaultError(
                 .structureInvalid,
                 "the other copy has new keys but is damaged, so it did not replace this one: \(damage[0])"
             )
         }
-        report.notes += slots
+        report.notes += notCarriedOut + slots + presence
         return report
     }
 
-    /// Returns notes about the slots that only one side has. A rotation changes the contents of all other slots.
+    /// Returns notes about the slots that only one side has, except the given ones. A rotation changes the contents of
+    /// all other slots.
     private func slotsByPresence(
-        _ mine: MergeSide, _ its: MergeSide
+        _ mine: MergeSide, _ its: MergeSide, except: Set<SlotID>
     ) throws(VaultError) -> [MergeReport.Note] {
         let (ours, theirs) = (Set(mine.store.header.slots.map(\.id)), Set(its.store.header.slots.map(\.id)))
         var notes: [MergeReport.Note] = []
-        for slot in mine.store.header.slots where !theirs.contains(slot.id) {
-            notes.append(.slotRemoved(SlotID(slot.id), name: try mine.core.ownerPart(of: slot).part.name))
+        for slot in mine.store.header.slots where !theirs.contains(slot.id) && !except.contains(SlotID(slot.id)) {
+            notes.append(.slotRemoved(SlotID(slot.id), name: try mine.name(of: slot)))
         }
-        for slot in its.store.header.slots where !ours.contains(slot.id) {
-            notes.append(.slotTaken(SlotID(slot.id), name: try its.core.ownerPart(of: slot).part.name))
+        for slot in its.store.header.slots where !ours.contains(slot.id) && !except.contains(SlotID(slot.id)) {
+            notes.append(.slotTaken(SlotID(slot.id), name: try its.name(of: slot)))
         }
         return notes
     }

@@ -55,8 +55,8 @@ public struct MergeReport: Sendable, Equatable {
         /// An item is listed under a different key than before: it was renamed in the other copy, or another item now
         /// has its key.
         case renamed(ItemKey, to: ItemKey)
-        /// An item no longer shows a secret: the only one left was forgotten, is left to settle, or is an earlier
-        /// value.
+        /// An item that showed a secret here, or that was added from the other copy, shows none: the only one left was
+        /// forgotten, is left to settle, or is an earlier value.
         case withoutSecret(ItemKey)
         /// Two writers used one replica id, so a removal of the item cannot be detected; the item is kept.
         case keptForSplitID(ItemKey)
@@ -66,6 +66,13 @@ public struct MergeReport: Sendable, Equatable {
         case takenInToSettle(ItemKey)
         /// A branch under replaced keys removed an item, which is kept.
         case removalNotCarriedOut(ItemKey)
+        /// A branch under replaced keys forgot values of these fields of an item. They are not forgotten here: earlier
+        /// values or values to settle, or the values that the item shows.
+        case forgettingNotCarriedOut(ItemKey, fields: [ConflictField])
+        /// A branch under replaced keys removed these attributes of an item, which are kept.
+        case attributesNotRemoved(ItemKey, fields: [ConflictField])
+        /// A branch under replaced keys set this number of earlier values to keep. The number here did not change.
+        case limitNotCarriedOut(Int)
         /// The item is for another device, so its secret remains sealed under a key that a former holder of its group's
         /// key may still have.
         case keptForDevice(ItemKey)
@@ -86,12 +93,15 @@ public struct MergeReport: Sendable, Equatable {
         /// without having seen the grant.
         case slotReadsMore(SlotID, name: String, groups: [String])
         /// Together, the copies had removed every full slot, so the slot that opened this copy was added again; the
-        /// others are gone.
+        /// others are gone. They return if the other copy was completed in the same way: see `slotsOfBoth`.
         case slotAddedAgain(SlotID, name: String)
+        /// A full slot of one of two copies that had none in common, because each had added or replaced its own without
+        /// having seen the other's, or added it again (`slotAddedAgain`). The full slots of both open the vault.
+        case slotsOfBoth(SlotID, name: String)
         /// A slot of an unknown kind was dropped, because the new keys cannot be sealed for it.
         case slotDropped(SlotID, name: String)
-        /// This copy and a branch under replaced keys differ in a slot: only one of them has the slot, or the slot's
-        /// contents differ. The difference was not merged.
+        /// A branch under replaced keys added, changed or removed a slot. This was not carried out: the new keys have the
+        /// slot that they had, or none.
         case slotNotCarriedOut(SlotID, name: String)
         /// Both copies have an extension with different values; this copy's value is kept.
         case extensionDiffers(String)
@@ -140,7 +150,7 @@ public struct MergeReport: Sendable, Equatable {
         }
     }
 
-    /// True if there are values for a user to settle (see `Vault.conflicts()`), or items that no longer show a secret.
+    /// True if there are values for a user to settle (see `Vault.conflicts()`), or items of the notes `withoutSecret`.
     public var hasConflicts: Bool { leavesValuesToSettle || !missingSecrets.isEmpty }
 
     /// True if there are values for a user to settle. All values of an item that only a branch had are.
@@ -154,7 +164,27 @@ public struct MergeReport: Sendable, Equatable {
         }
     }
 
-    /// Adds a note about an item that no longer shows a secret.
+    /// True if a branch under replaced keys took something away, or changed slots or the limit of earlier values. This
+    /// was not carried out, so it has to be done again.
+    package var leavesChangesToRepeat: Bool {
+        notes.contains { note in
+            switch note {
+            case .removalNotCarriedOut, .forgettingNotCarriedOut, .attributesNotRemoved, .limitNotCarriedOut,
+                .slotNotCarriedOut:
+                true
+            default: false
+            }
+        }
+    }
+
+    /// True if full slots of both copies open the vault although the copies had none in common.
+    package var hasSlotsOfBoth: Bool {
+        notes.contains { note in
+            if case .slotsOfBoth = note { true } else { false }
+        }
+    }
+
+    /// Adds a note about an item that shows no secret.
     mutating func noteMissingSecret(_ key: ItemKey, _ reason: VaultError.MissingSecret) {
         notes.append(.withoutSecret(key))
         missingSecrets[key] = reason
@@ -212,5 +242,12 @@ extension ConflictField {
         case .key: self = .key
         case .place: self = .place
         }
+    }
+}
+
+extension MergeReport.Note {
+    /// The slot of a note about a change that was not carried out.
+    var slot: SlotID? {
+        if case .slotNotCarriedOut(let id, _) = self { id } else { nil }
     }
 }

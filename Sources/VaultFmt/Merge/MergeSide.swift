@@ -26,6 +26,19 @@ struct MergeSide {
     var store: Store { core.store }
     var keyring: Keyring { core.store.keyring }
 
+    /// Returns the state of an item of this side. An error for a damaged list of earlier values names the item and the
+    /// copy.
+    func state(of item: Item, isOurs: Bool) throws(VaultError) -> ItemState {
+        try ItemStates(vector).state(of: item, try past(of: item, isOurs: isOurs))
+    }
+
+    /// Returns the past of an item of this side, like ``state(of:isOurs:)``.
+    func past(of item: Item, isOurs: Bool) throws(VaultError) -> Past? {
+        do throws(VaultError) { return try core.past(of: item) } catch {
+            throw MergedItem.naming(error, past: item.key, inOurs: isOurs)
+        }
+    }
+
     /// Returns whether the side includes a change; if so, values of that change that the side lacks were removed.
     func hasSeen(_ dot: Dot) -> Bool { !isSplit(dot) && vector.hasSeen(dot) }
 

@@ -20,9 +20,7 @@ struct MergedItem {
         init(_ item: Item, _ side: MergeSide, isOurs: Bool) throws(VaultError) {
             self.item = item
             reader = side.core
-            do throws(VaultError) {
-                state = try ItemStates(side.vector).state(of: item, try side.core.past(of: item))
-            } catch { throw MergedItem.naming(error, item.key, inOurs: isOurs) }
+            state = try side.state(of: item, isOurs: isOurs)
         }
     }
 
@@ -61,10 +59,13 @@ struct MergedItem {
         return state
     }
 
-    /// True if our copy already has exactly this item.
+    /// True if our copy already has exactly this item. The copies can have the same secret in different records: a
+    /// change of an attribute that is sealed with it seals it again. Our record then remains.
     var isOurs: Bool {
         guard let ours, let settled else { return ours == nil && state == nil }
-        return settled == ours.state && settled.values == ours.state.values
+        let own = ours.state.values
+        guard settled == ours.state, settled.values.count == own.count else { return false }
+        return settled.values.allSatisfy { name, value in own[name]?.isEqual(inAnyRecord: value) ?? false }
     }
 
     // MARK: shown values
@@ -99,6 +100,19 @@ struct MergedItem {
             "a value of \(key.summary) cannot be read in \(inOurs ? "the vault" : "the other copy"): \(error.detail); "
                 + "replace that copy with an intact one, or set the value there again",
             at: error.offset)
+    }
+
+    /// Returns the error for a list of earlier values that cannot be read, with the item and the copy named.
+    static func naming(_ error: VaultError, past key: ItemKey, inOurs: Bool) -> VaultError {
+        guard [.authenticationFailed, .structureInvalid, .io].contains(error.code) else { return error }
+        var named = VaultError(
+            error.code,
+            "the list of earlier values of \(key.summary) cannot be read in \(inOurs ? "the vault" : "the other copy"): "
+                + "\(error.detail); replace that copy with an intact one, or forget all earlier values of the item there; "
+                + "if the other copy has changed the item, the next merge brings its earlier values back",
+            at: error.offset)
+        named.hasDamagedPast = true
+        return named
     }
 
     /// Returns the fields that show bytes other than those in our copy.
@@ -185,6 +199,13 @@ extension ForgottenValue {
 }
 
 extension HeldValue {
+    /// Returns whether both are the same value, although their own records may differ.
+    fileprivate func isEqual(inAnyRecord other: HeldValue) -> Bool {
+        var moved = other
+        moved.record = record
+        return moved == self
+    }
+
     /// Returns a copy that refers to other records.
     func mapped<Failure: Error>(_ place: (RecordRef) throws(Failure) -> RecordRef) throws(Failure) -> HeldValue {
         var value = self

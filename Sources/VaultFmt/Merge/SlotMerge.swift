@@ -29,6 +29,8 @@ struct SlotMerge {
     private(set) var notes: [MergeReport.Note] = []
     /// The kinds of slots that are on one side but not in the result.
     private(set) var gone: [Slot.Kind] = []
+    /// True if both sides have a full slot of the result, with the dot of its creation.
+    private var sharesFullSlot = false
 
     init(_ ours: MergeSide, _ theirs: MergeSide) throws(VaultError) {
         self.ours = ours
@@ -40,6 +42,16 @@ struct SlotMerge {
             throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.slots) slots")
         }
         try SlotEditing.checkCosts(slots.map(\.slot), insteadOf: ours.store.header.slots)
+        noteSlotsOfBoth()
+    }
+
+    /// Adds notes if both sides have full slots that the other side has not seen, and none in common. Two merges of the
+    /// same copies that were each completed with another slot lead to this: a slot that one side had removed
+    /// then opens the vault again.
+    private mutating func noteSlotsOfBoth() {
+        let full = slots.filter(\.isKnownFull)
+        guard !sharesFullSlot, full.contains(where: \.isOurs), full.contains(where: \.isTheirs) else { return }
+        notes += full.map { .slotsOfBoth(SlotID($0.id), name: $0.part.name) }
     }
 
     /// True if the result has a full slot that this version can open.
@@ -93,6 +105,7 @@ struct SlotMerge {
                 .limitExceeded, "a slot can grant at most \(Format.Limit.grantedGroups) access groups")
         }
         slots.append(out)
+        if out.isKnownFull { sharesFullSlot = true }
         if mine.changed != its.changed, !theirs.hasSeen(mine.changed), !ours.hasSeen(its.changed) {
             notes.append(.slotChangedInBoth(SlotID(id), name: out.part.name, isOurs: isOurs))
         } else if !isOurs {

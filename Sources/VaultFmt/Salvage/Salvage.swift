@@ -15,6 +15,11 @@ public struct SalvageReport: Sendable {
     public internal(set) var withoutIndex: [ItemKey] = []
     /// Items for which only an older secret authenticates.
     public internal(set) var older: [ItemKey] = []
+    /// Items whose secrets are damaged, and that show a value that was left to settle instead.
+    public internal(set) var fromConflict: [ItemKey] = []
+    /// Items whose proven secret is an earlier value in the new vault, because a newer state was recovered that no
+    /// commit proves.
+    public internal(set) var keptProven: [ItemKey] = []
     /// Items that could not be recovered, with the reasons. An item that was renamed by an unproven change is listed
     /// once, under the name that `unproven` has.
     public internal(set) var lost: [(key: ItemKey, reason: String)] = []
@@ -62,9 +67,9 @@ public struct SalvageReport: Sendable {
     /// True if all items that were found have been recovered and are up to date and proven, and no data is known to be
     /// missing.
     public var isComplete: Bool {
-        lost.isEmpty && older.isEmpty && withoutIndex.isEmpty && unproven.isEmpty && partial.isEmpty
-            && uncommitted.isEmpty && bytesAfterNewest == 0 && missingUpTo == nil && unnamed == 0 && isHeaderProven
-            && generation != nil && !hasOtherOwners
+        lost.isEmpty && older.isEmpty && fromConflict.isEmpty && withoutIndex.isEmpty && unproven.isEmpty
+            && partial.isEmpty && uncommitted.isEmpty && bytesAfterNewest == 0 && missingUpTo == nil && unnamed == 0
+            && isHeaderProven && generation != nil && !hasOtherOwners
     }
 
     /// The reasons why the number of lost items is not known, each a clause; empty if `lost` and `unnamed` name and
@@ -298,7 +303,10 @@ struct SalvageSource: ~Copyable {
         if !isNews, let named, let record = other.record, record.offset != proven.record?.offset {
             isNews = try !isReadable(named, record)
         }
-        return Candidate(proven: proven, unproven: isNews ? other : nil)
+        guard isNews else { return Candidate(proven: proven, unproven: nil) }
+        var unproven = other
+        if unproven.former == nil, other.item?.revision != proven.item?.revision { unproven.former = proven.item }
+        return Candidate(proven: proven, unproven: unproven)
     }
 
     private func isReadable(_ named: ItemEntry, _ other: SalvageScan.Record) throws(VaultError) -> Bool {
@@ -321,8 +329,14 @@ struct SalvageSource: ~Copyable {
             transaction.makesAnyClass = true
             for item in items { try recover(item, takesUnproven: takesUnproven, transaction, &report) }
             // All values that were found have been added; restore the number of earlier values that the damaged vault
-            // kept.
-            if isSettingProven { try transaction.keepVersions(keptVersions) }
+            // kept. Even if it kept none, a proven secret is not dropped in favor of one that is not proven.
+            guard isSettingProven else { return }
+            try transaction.keepVersions(report.keptProven.isEmpty ? keptVersions : max(1, keptVersions))
+            if keptVersions == 0, !report.keptProven.isEmpty {
+                report.notes.append(
+                    "the new vault keeps 1 earlier value of each secret, for the proven ones; the damaged vault kept none"
+                )
+            }
         }
     }
 
@@ -332,7 +346,8 @@ struct SalvageSource: ~Copyable {
         _ item: Candidate, takesUnproven: Bool, _ transaction: Transaction, _ report: inout SalvageReport
     ) throws(VaultError) {
         var loss: (key: ItemKey, reason: String)?
-        if let unproven = item.unproven {
+        let news = try news(of: item, transaction)
+        if let unproven = news {
             if let reason = item.loss { loss = (unproven.key, reason) }
             report.unproven.append(unproven.key)
             if takesUnproven {
@@ -344,14 +359,23 @@ struct SalvageSource: ~Copyable {
         }
         if let proven = item.proven {
             guard let reason = try SalvageCopy(proven, store, transaction).run(&report) else {
-                if let unproven = item.unproven {
+                if let unproven = news {
                     report.recoveredInstead.append((unproven.key, proven.key))
                 }
                 return
             }
             // Both states are lost, which is one loss, under the name that the unproven state is reported with.
-            loss = (item.unproven?.key ?? proven.key, reason)
+            loss = (news?.key ?? proven.key, reason)
         }
         if let loss { report.lost.append(loss) }
+    }
+
+    /// Returns the unproven state of an item; nil if there is none, or if the proven one has the same values.
+    private func news(of item: Candidate, _ transaction: Transaction) throws(VaultError) -> SalvageIndex.Found? {
+        guard let unproven = item.unproven, let proven = item.proven else { return item.unproven }
+        guard let other = try SalvageCopy(unproven, store, transaction).contents(),
+            let own = try SalvageCopy(proven, store, transaction).contents(), own.includes(other)
+        else { return unproven }
+        return nil
     }
 }

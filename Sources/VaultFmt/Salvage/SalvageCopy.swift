@@ -30,80 +30,87 @@ struct SalvageCopy {
         return error.detail
     }
 
-    /// A value that the item does not show.
-    private struct Kept {
-        let name: ValueName
-        /// True if the value is left to settle; otherwise, it is an earlier value.
-        let isMark: Bool
-        let source: Source
+    /// The state of an item that a value belongs to.
+    private enum Origin {
+        /// A state that a commit proves.
+        case committed
+        /// A state from a change whose commit is damaged or missing.
+        case uncommitted
+        /// A record or an older page, because the page of the newest state is lost.
+        case withoutIndex
+        /// An older secret, because the newest is damaged.
+        case older
+        /// A value that was left to settle, because the value that was shown is damaged.
+        case conflict
+    }
 
-        enum Source {
-            /// The index refers to the value's records.
-            case held(HeldValue, before: UInt64)
-            /// The index no longer refers to the value's record.
-            case loose(SalvageScan.Record)
+    /// True if a record was found that is newer than the item's entry.
+    private var hasNewerRecord: Bool {
+        let named = found.item?.entry.recordRevision ?? 0
+        return found.isUncertain && found.record?.identity.revision ?? 0 > named
+    }
+
+    /// Recovers the item.
+    /// - Returns: The reason why the item is lost; nil if it was recovered.
+    func run(_ report: inout SalvageReport) throws(VaultError) -> String? {
+        try choose { (value: borrowing Value, kept: SalvageKept, origin: Origin) throws(VaultError) in
+            try add(value, kept, &report)
+            switch origin {
+            case .committed: break
+            case .uncommitted: report.uncommitted.append(found.key)
+            case .withoutIndex: report.withoutIndex.append(found.key)
+            case .older: report.older.append(found.key)
+            case .conflict: report.fromConflict.append(found.key)
+            }
         }
     }
 
-    /// The values that the item does not show, oldest first.
-    private struct KeptValues {
-        var values: [Kept] = []
-        /// False if the list of them is damaged.
-        var isWhole = true
-    }
-
-    /// Recovers the item from the record that the index refers to; from the newest record found, if that record is
-    /// newer or the referenced record is damaged; or, otherwise, from an earlier value.
-    /// - Returns: The reason why the item is lost; nil if it was recovered.
-    func run(_ report: inout SalvageReport) throws(VaultError) -> String? {
+    /// Calls `use` with the value in the record that the index refers to; in the newest record found, if that record is
+    /// newer or the referenced record is damaged; or, otherwise, with a value that the item does not show.
+    /// - Returns: The reason why the item is lost; nil if one of these values was used.
+    private func choose(
+        _ use: (borrowing Value, SalvageKept, Origin) throws(VaultError) -> Void
+    ) throws(VaultError) -> String? {
         var reason = "its record is damaged"
         var kept = try keptValues()
-        let named = found.item.map { $0.entry }
-        let hasNewer =
-            found.isUncertain && found.record.map { $0.identity.revision > named?.recordRevision ?? 0 } ?? false
-        if !hasNewer, let item = found.item {
+        let newest: Origin =
+            if found.isUncommitted { .uncommitted } else if found.isUncertain { .withoutIndex } else { .committed }
+        if !hasNewerRecord, let item = found.item {
             do throws(VaultError) {
-                try add(try value(of: item), kept, &report)
-                if found.isUncommitted {
-                    report.uncommitted.append(found.key)
-                } else if found.isUncertain {
-                    report.withoutIndex.append(found.key)
-                }
+                try use(try value(of: item), kept, newest)
                 return nil
             } catch { reason = try Self.tolerated(error) }
         }
         if let record = found.record {
+            let origin: Origin =
+                if hasNewerRecord { newest } else if found.isUncertain { .withoutIndex } else { .older }
             do throws(VaultError) {
-                try add(try value(of: record), kept, &report)
-                if hasNewer, found.isUncommitted {
-                    report.uncommitted.append(found.key)
-                } else if found.isUncertain {
-                    report.withoutIndex.append(found.key)
-                } else {
-                    report.older.append(found.key)
-                }
+                try use(try value(of: record), kept, origin)
                 return nil
-            } catch { if named == nil { reason = try Self.tolerated(error) } }
+            } catch { if found.item == nil { reason = try Self.tolerated(error) } }
         }
-        while let last = kept.values.lastIndex(where: { $0.name.field == .secret && !$0.isMark }) {
+        while let one = kept.takeNewestSecret() {
             do throws(VaultError) {
-                try add(try value(of: kept.values.remove(at: last)), kept, &report)
-                report.older.append(found.key)
+                try use(try value(of: one), kept, one.kind == .mark ? .conflict : .older)
                 return nil
             } catch { _ = try Self.tolerated(error) }
         }
         return found.isRemovedLater ? "\(reason); a change whose commit is damaged or missing removed it" : reason
     }
 
-    private func add(
-        _ value: consuming Value, _ kept: KeptValues, _ report: inout SalvageReport
-    ) throws(VaultError) {
+    private var accessibility: Accessibility {
         let compartment = found.record.flatMap { store.view.compartment($0.identity.compartment) }
-        let accessibility = found.item?.accessibility ?? compartment?.accessibility ?? .whenUnlocked
+        return found.item?.accessibility ?? compartment?.accessibility ?? .whenUnlocked
+    }
+
+    private func add(
+        _ value: borrowing Value, _ all: SalvageKept, _ report: inout SalvageReport
+    ) throws(VaultError) {
         // An item bound to a device is bound to this device in the new vault; if there is no device, the item is not
         // bound.
         let isPossible = !accessibility.isThisDeviceOnly || transaction.hasDevice
         let key = try newKey()
+        let (kept, keepsProven) = try all.under(try shown(value), store)
         try transaction.add(
             key, secret: value.secret, attributes: value.attributes,
             accessibility: isPossible ? accessibility : .whenUnlocked,
@@ -111,7 +118,51 @@ struct SalvageCopy {
         report.recovered += 1
         if found.isRemovedLater { report.removedLater.append(found.key) }
         let isWhole = try addKept(kept.values, to: key, &report)
+        if keepsProven { report.keptProven.append(found.key) }
         if value.isPartial || !isWhole || !kept.isWhole { report.partial.append(found.key) }
+    }
+
+    /// Returns the secret and the sealed attributes of a value.
+    private func shown(_ value: borrowing Value) throws(VaultError) -> Set<SalvageKept.Bytes> {
+        var all: Set<SalvageKept.Bytes> = [SalvageKept.Bytes(.secret, value.secret)]
+        for attribute in value.attributes.all where attribute.flags.contains(.sealed) {
+            if let secret = attribute.secret { all.insert(SalvageKept.Bytes(.attribute(attribute.name), secret)) }
+        }
+        return all
+    }
+
+    // MARK: comparing
+
+    /// Everything that the new vault would contain of an item. Values are compared by their bytes.
+    struct Contents {
+        fileprivate let key: ItemKey
+        fileprivate let accessibility: Accessibility
+        fileprivate let lacksSecret: Bool
+        fileprivate let attributes: Attributes
+        fileprivate let shown: Set<SalvageKept.Bytes>
+        fileprivate let marks: Set<SalvageKept.Bytes>
+        fileprivate let earlier: Set<SalvageKept.Bytes>
+
+        /// Returns whether the other contents show the same, and keep no other values.
+        func includes(_ other: Contents) -> Bool {
+            key == other.key && accessibility == other.accessibility && lacksSecret == other.lacksSecret
+                && attributes == other.attributes && shown == other.shown && other.marks.isSubset(of: marks)
+                && other.earlier.isSubset(of: earlier)
+        }
+    }
+
+    /// Returns what the new vault would contain of the item; nil if the item is lost.
+    func contents() throws(VaultError) -> Contents? {
+        var contents: Contents?
+        let loss = try choose { (value: borrowing Value, all: SalvageKept, _: Origin) throws(VaultError) in
+            let shown = try shown(value)
+            let (kept, _) = try all.under(shown, store)
+            contents = Contents(
+                key: found.key, accessibility: accessibility, lacksSecret: found.item?.lacksSecret ?? false,
+                attributes: value.attributes, shown: shown, marks: try kept.bytes(areMarks: true, store),
+                earlier: try kept.bytes(areMarks: false, store))
+        }
+        return loss == nil ? contents : nil
     }
 
     /// Returns the key under which the item was listed, or a key with another suffix if two items were listed under
@@ -127,63 +178,62 @@ struct SalvageCopy {
 
     // MARK: earlier values and values to settle
 
-    /// Returns the earlier values and the values to settle that the index refers to, oldest first. If there is no
-    /// entry, returns the earlier values whose records were found.
-    private func keptValues() throws(VaultError) -> KeptValues {
-        guard let item = found.item else { return KeptValues(values: looseValues()) }
-        guard item.hasPast else { return KeptValues() }
-        do throws(VaultError) {
-            let state = try store.state(of: item, try store.past(of: item))
-            let end = max(item.entry.past?.offset ?? 0, item.referrer)
-            let view = try state.view(limit: transaction.limit) { (name) throws(VaultError) in
-                try store.classOf(name, state.values[name], of: item, before: end)
-            }
-            let marks = Set(view.marks)
-            let names = (view.earlier + view.marks).sorted { ($0.dot, $0.field) < ($1.dot, $1.field) }
-            let values = names.compactMap { name in
-                state.values[name].map {
-                    Kept(name: name, isMark: marks.contains(name), source: .held($0, before: end))
-                }
-            }
-            return KeptValues(values: values)
-        } catch {
-            _ = try Self.tolerated(error)
-            return KeptValues(isWhole: false)
+    /// Returns the earlier values and the values to settle, oldest first; last, the values of the proven state that an
+    /// unproven one replaces.
+    private func keptValues() throws(VaultError) -> SalvageKept {
+        let former = found.former ?? (hasNewerRecord ? found.item : nil)
+        var kept = SalvageKept()
+        if let item = found.item {
+            kept = try SalvageKept(of: item, store, limit: transaction.limit)
+        } else {
+            kept.values = looseValues()
         }
+        guard let former else { return kept }
+        if found.item == nil || !kept.isWhole {
+            // The new list of earlier values is damaged, or was not found; the proven one lacks only what is newer.
+            let old = try SalvageKept(of: former, store, limit: transaction.limit)
+            kept.values += old.values
+            kept.isWhole = kept.isWhole && old.isWhole
+        }
+        let revision = max(found.item?.revision ?? 0, found.record?.identity.revision ?? 0)
+        try kept.addShown(of: former, store, replaced: Int64(revision >> 16))
+        return kept
     }
 
     /// Returns earlier values that the index no longer refers to. The times at which they were replaced are known only
     /// from their records' revisions.
-    private func looseValues() -> [Kept] {
+    private func looseValues() -> [SalvageKept.One] {
         (found.records?.earlier ?? []).sorted { $0.identity.revision < $1.identity.revision }.map { record in
             let dot = Dot(revision: record.identity.revision, replica: record.offset)
-            return Kept(name: ValueName(.secret, dot), isMark: false, source: .loose(record))
+            return SalvageKept.One(name: ValueName(.secret, dot), kind: .earlier, source: .loose(record))
         }
     }
 
     /// Adds values to the item that was just made, each under a new dot, in the old order. Returns whether all of them
     /// were readable.
     private func addKept(
-        _ kept: [Kept], to key: ItemKey, _ report: inout SalvageReport
+        _ kept: [SalvageKept.One], to key: ItemKey, _ report: inout SalvageReport
     ) throws(VaultError) -> Bool {
         guard !kept.isEmpty || found.item?.lacksSecret ?? false else { return true }
         let item = try transaction.existing(key)
         let device = item.device == nil ? .zero : transaction.core.deviceID
-        let sealing = AdoptedValues(
-            transaction, from: store, found.item?.entry.id ?? .zero, to: item.entry.id, device: device)
         var state = try ItemStates(transaction.next.vector).state(of: item, nil)
         var earlier: Set<ValueName> = []
         var isWhole = true
         for one in kept {
-            let values = try sealed(one, sealing)
+            var source = Bytes16.zero
+            if case .held(_, let id, _) = one.source { source = id }
+            let values = try sealed(
+                one, AdoptedValues(transaction, from: store, source, to: item.entry.id, device: device))
             isWhole = isWhole && !values.isEmpty
             let dot = try transaction.nextDot()
             for (field, value) in values {
                 let name = ValueName(field, dot)
                 state.values[name] = value
-                if one.isMark { state.open.insert(name) } else { earlier.insert(name) }
-                report.recoveredConflicts += one.isMark ? 1 : 0
-                report.recoveredEarlierValues += one.isMark ? 0 : 1
+                let isMark = one.kind == .mark
+                if isMark { state.open.insert(name) } else { earlier.insert(name) }
+                report.recoveredConflicts += isMark ? 1 : 0
+                report.recoveredEarlierValues += isMark ? 0 : 1
             }
         }
         var fields = state.shown().fields
@@ -199,11 +249,11 @@ struct SalvageCopy {
 
     /// Seals a value in the new vault; returns nothing if the value cannot be read.
     private func sealed(
-        _ kept: Kept, _ sealing: AdoptedValues
+        _ kept: SalvageKept.One, _ sealing: AdoptedValues
     ) throws(VaultError) -> [(field: FieldName, value: HeldValue)] {
         do throws(VaultError) {
             switch kept.source {
-            case .held(let value, let end):
+            case .held(let value, _, let end):
                 return [(kept.name.field, try sealing.sealed(kept.name, value, before: end))]
             case .loose(let record): return try sealed(record, sealing)
             }
@@ -218,7 +268,7 @@ struct SalvageCopy {
     private func sealed(
         _ record: SalvageScan.Record, _ sealing: AdoptedValues
     ) throws(VaultError) -> [(field: FieldName, value: HeldValue)] {
-        let content = try content(of: record)
+        let content = try store.content(of: record)
         let (key, attributes) = (content.key, content.attributes)
         let compartment = try sealing.owners(of: .zero)
         let date = Int64(record.identity.revision >> 16)
@@ -236,38 +286,17 @@ struct SalvageCopy {
         return values
     }
 
-    /// The contents of an item's record.
-    private struct Content: ~Copyable {
-        let key: ItemKey
-        let secret: Secret
-        let attributes: Attributes
-    }
-
-    private func content(of record: SalvageScan.Record) throws(VaultError) -> Content {
-        var body = try store.open(record)
-        let content = try body.withSpan { (bytes) throws(VaultError) in
-            try RecordCodec.found(bytes, at: record.offset)
-        }
-        guard case .item(let key, let secret, let attributes) = content else {
-            throw VaultError(
-                .structureInvalid, "the record of an earlier value belongs to an attribute", at: record.offset)
-        }
-        body.narrow(to: secret)
-        return Content(key: key, secret: body, attributes: Attributes(attributes))
-    }
-
     /// Returns an earlier secret, with the item's current attributes that are in pages.
-    private func value(of kept: Kept) throws(VaultError) -> Value {
+    private func value(of kept: SalvageKept.One) throws(VaultError) -> Value {
         switch kept.source {
-        case .held(let value, let end):
-            guard let item = found.item else { throw VaultError(.structureInvalid, "an item has no entry") }
+        case .held(let value, let item, let end):
             var attributes = Attributes()
-            let secret = try store.bytes(kept.name, value, of: item.entry.id, before: end) { attributes = $1 }
+            let secret = try store.bytes(kept.name, value, of: item, before: end) { attributes = $1 }
             var whole = Value(secret: secret, attributes: Attributes())
-            try addListed(attributes, of: item.entry.id, before: end, to: &whole)
+            try addListed(attributes, of: item, before: end, to: &whole)
             return whole
         case .loose(let record):
-            let content = try content(of: record)
+            let content = try store.content(of: record)
             guard content.secret.count > 0 || content.attributes.count == 0 else {
                 throw VaultError(.structureInvalid, "a record has no secret", at: record.offset)
             }

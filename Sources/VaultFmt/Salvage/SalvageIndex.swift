@@ -18,6 +18,8 @@ struct SalvageIndex {
         var isUncommitted = false
         /// True if a change whose commit is damaged or missing removed the item.
         var isRemovedLater = false
+        /// The proven state that a change whose commit is damaged or missing, or the holder of a scoped slot, replaced.
+        var former: Item?
         /// The offset of the leaf that contains the item; nil if the item is not in any state.
         var leaf: UInt64?
 
@@ -209,7 +211,8 @@ struct SalvageIndex {
                 if let known, known.name != name { items[known.name] = nil }
                 items[name] = Found(
                     name: name, item: known?.name == name ? known?.item : nil, records: found, isUncertain: true,
-                    isUncommitted: true, isRemovedLater: known?.name == name && known?.isRemovedLater == true)
+                    isUncommitted: true, isRemovedLater: known?.name == name && known?.isRemovedLater == true,
+                    former: known?.item)
             } catch { continue }
         }
     }
@@ -224,14 +227,17 @@ struct SalvageIndex {
             let item = try ItemCodec.item(name, page, index, store.entryCheck)
             let id = item.entry.id
             guard item.revision > newest.clock else { return }
+            // Another item may have had the name, which was then removed.
+            var replaced = items[name]
             if let old = names[id] {
                 guard items[old]?.item?.revision ?? 0 < item.revision else { return }
-                items[old] = nil
+                if let known = items.removeValue(forKey: old) { replaced = known }
             }
             names[id] = name
             fromLeaves.insert(id)
+            let former = replaced.flatMap { $0.isUncommitted ? $0.former : $0.item }
             items[name] = Found(
-                name: name, item: item, records: records[id], isUncertain: false, isUncommitted: true)
+                name: name, item: item, records: records[id], isUncertain: false, isUncommitted: true, former: former)
         } catch { return }
     }
 

@@ -22,7 +22,9 @@ extension Transaction {
     }
 
     /// Restores an earlier secret or sealed attribute of an item. The current value becomes an earlier value, unless it
-    /// is damaged or the vault does not keep earlier values. Other fields of the item do not change.
+    /// is damaged or the vault does not keep earlier values. Other fields of the item do not change. If the item already
+    /// has as many earlier values as the vault keeps, the oldest is dropped: the restored one is no longer listed, but
+    /// still counts (specification, R-6.26).
     ///
     /// Throws `noSuchItem` if the item or this earlier value does not exist.
     public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {

@@ -32,8 +32,26 @@ struct ItemChange {
         accessibility = old.accessibility
     }
 
-    /// The attributes that may be present without a value.
-    var mayStayUnread: Attributes { keepsUnread.isEmpty ? before : Attributes(keepsUnread.all + before.all) }
+    /// The attributes that may be present without a value. Both states can have an attribute under one name, in
+    /// different records; the change then has that of the other state.
+    var mayStayUnread: Attributes { keepsUnread.isEmpty ? before : Attributes(before.all + keepsUnread.all) }
+
+    /// True if the item shows no secret after the change, although it showed one before.
+    var dropsSecret: Bool { edit.dropped.contains(.secret) }
+
+    /// Returns the fields whose open values the change replaces: those that it writes, drops or settles.
+    /// `attributes`: the attributes after the change.
+    func closedFields(_ written: WrittenFields, _ attributes: Attributes) -> Set<FieldName> {
+        var closed = edit.settled.union(edit.dropped)
+        if written.key { closed.insert(.key) }
+        if written.place { closed.insert(.place) }
+        if written.secret { closed.insert(.secret) }
+        for (index, attribute) in attributes.all.enumerated() where written.attributes[index] {
+            closed.insert(.attribute(attribute.name))
+        }
+        for name in before.names where attributes.index(of: name) == nil { closed.insert(.attribute(name)) }
+        return closed
+    }
 
     /// Records that these attributes are set, which matters only for conflicts.
     mutating func settles(_ set: [Attribute]) {
@@ -133,7 +151,7 @@ extension Transaction {
     }
 
     /// Changes an item, and writes a new record if the record's contents differ. `secret` is empty if the item has no
-    /// secret before and after the change.
+    /// secret after the change.
     func apply(_ change: ItemChange, secret: borrowing Secret) throws(VaultError) {
         try ItemLimits.check(
             secretBytes: secret.count, change.attributes, replacing: change.mayStayUnread, created: change.created,
@@ -142,9 +160,10 @@ extension Transaction {
         try apply(change, compartment: compartment) { (entry, attributes, dot) throws(VaultError) in
             let inRecord = attributes.inRecord
             let isSame = compartment == entry.compartment && inRecord == change.before.inRecord
-            if !change.writesSecret, isSame, !inRecord.contains(where: { !$0.isRead }) { return }
+            if !change.writesSecret, !change.dropsSecret, isSame, !inRecord.contains(where: { !$0.isRead }) { return }
             entry.compartment = compartment
             if change.writesSecret { entry.lacksSecret = false }
+            if change.dropsSecret { entry.lacksSecret = true }
             guard !entry.lacksSecret || !inRecord.isEmpty else {
                 (entry.record, entry.recordRevision) = (.zero, 0)
                 return
@@ -218,6 +237,13 @@ extension Transaction {
         return written.key || written.place || written.secret || written.attributes.contains(true) || isDropped
     }
 
+    /// Returns the fields whose open values a change replaces.
+    func closedFields(_ change: ItemChange) throws(VaultError) -> Set<FieldName> {
+        let compartment = try ring.compartment(change.key.group, change.accessibility)
+        let (attributes, written) = try compared(change, compartment)
+        return change.closedFields(written, attributes)
+    }
+
     /// Returns the attributes after a change, in which unchanged large attributes refer to their old records, and the
     /// fields whose values differ.
     private func compared(_ change: ItemChange, _ compartment: UInt64) throws(VaultError) -> (
@@ -245,17 +271,26 @@ extension Transaction {
         return (Attributes(sorted: attributes), written)
     }
 
-    /// Returns whether a given value is the same as the value in the old attribute's own record. A value that cannot be
-    /// read counts as different.
+    /// Returns whether a given value, or that in another record of the item, is the same as the value in the old
+    /// attribute's own record. A value that cannot be read counts as different.
     private func isSameLarge(_ old: Attribute, _ new: Attribute, of item: Item) throws(VaultError) -> Bool {
-        guard case .inOwnRecord = old.content, new.size ?? 0 > Format.Limit.attributeInItemRecord else { return false }
+        guard case .inOwnRecord = old.content, new.fileFlags.contains(.inOwnRecord) else { return false }
         do throws(VaultError) {
-            let value = try large(old, of: item.entry.id, before: item.referrer)
-            return Attribute(old.name, secret: value, flags: old.flags).hasSameValue(as: new)
+            let before = try readLarge(old, of: item, before: item.referrer)
+            // An undo refers to a record of an earlier state, which a move to another group has resealed since.
+            let now = new.isRead ? new : try readLarge(new, of: item, before: appender.position)
+            return before.hasSameValue(as: now)
         } catch {
             guard Self.cannotBeRead.contains(error.code) else { throw error }
             return false
         }
+    }
+
+    private func readLarge(
+        _ attribute: Attribute, of item: Item, before referrer: UInt64
+    ) throws(VaultError) -> Attribute {
+        let value = try large(attribute, of: item.entry.id, before: referrer)
+        return Attribute(attribute.name, secret: value, flags: attribute.flags)
     }
 
     /// Returns whether a change needs the item's full state, because the item has a past or will have one.

@@ -20,7 +20,9 @@ extension Transaction {
             // The records to which the past referred can no longer be determined.
             tally.isLiveBytesLost = true
         } else {
-            do throws(VaultError) { before = try past(of: old) } catch { throw error.naming(.past, of: old.key) }
+            do throws(VaultError) { before = try past(of: old) } catch {
+                throw error.naming(.past, of: old.key, in: path)
+            }
         }
         let states = ItemStates(next.vector)
         let state = try states.state(of: old, before)
@@ -29,7 +31,14 @@ extension Transaction {
         let edited = try state.changed(
             edit, dot: dot, time: core.store.fileSystem.now(), view, limit: ring.kept
         ) { (name) throws(VaultError) in
-            try classOf(name, edit.added[name] ?? state.values[name], of: old, before: appender.position)
+            let new = name.dot == dot ? edit.written[name.field] : nil
+            let value = new ?? edit.added[name] ?? state.values[name]
+            return try classOf(name, value, of: old, before: appender.position)
+        }
+        for name in edited.crowdedOut {
+            guard let value = state.values[name] else { continue }
+            let earlier = EarlierValue(name, value, of: old.entry.id, referrer: old.referrer)
+            crowdedOut.append(DroppedValue(key: change.key, value: earlier))
         }
         var new = edited.state
         try sealForOwners(&new, change, placed, in: entry.compartment, before: state, replaced: view.shown)
@@ -51,12 +60,7 @@ extension Transaction {
         of change: inout ItemChange, _ written: WrittenFields, _ attributes: Attributes
     ) throws(VaultError) {
         guard change.old.needsSettling, ring.kept > 0, !change.losesPast else { return }
-        var done = change.edit.settled
-        if written.secret { done.insert(.secret) }
-        for (index, attribute) in attributes.all.enumerated() where written.attributes[index] {
-            done.insert(.attribute(attribute.name))
-        }
-        for name in change.before.names where attributes.index(of: name) == nil { done.insert(.attribute(name)) }
+        let done = change.closedFields(written, attributes)
         let state = try state(of: change.old)
         let view = try view(of: change.old, state)
         var moved: Set<FieldName> = []

@@ -12,6 +12,9 @@ public final class Transaction: RecordReading {
     /// The old records and values that this transaction leaves behind, in order. They are removed by the commit or, if
     /// `narrowing` is `.later`, when the vault is compacted.
     public private(set) var remnants: [Remnant] = []
+    /// The earlier values that this transaction drops from fields that then list fewer than the vault keeps, which
+    /// happens if a value returns that is already among them.
+    package internal(set) var crowdedOut: [DroppedValue] = []
 
     let core: VaultCore
     let appender: Appender
@@ -95,6 +98,8 @@ public final class Transaction: RecordReading {
         return EntryCheck(ring.view, clock: clock, floor: commit.floor)
     }
     var limit: Int { ring.kept }
+
+    var path: String? { core.store.path }
 
     func pastKey() throws(VaultError) -> SecretBox { try core.pastKey() }
 

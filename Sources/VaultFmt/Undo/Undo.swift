@@ -18,9 +18,10 @@ extension Vault {
     /// commit.
     ///
     /// Items that have since been removed are restored under their own ids, with their earlier values; items that have
-    /// since been added are removed. A secret or sealed attribute that differs becomes an earlier value; earlier values
-    /// that have since been forgotten or dropped do not return. The conflicts of the earlier state are restored too.
-    /// Access groups and slots do not change.
+    /// since been added are removed. A secret or sealed attribute that differs becomes an earlier value, and an item
+    /// that showed no secret shows none again; earlier values that have since been forgotten or dropped do not return,
+    /// and an item that already has as many earlier values as the vault keeps drops its oldest ones. The conflicts of
+    /// the earlier state are restored too. Access groups and slots do not change.
     ///
     /// - Parameters:
     ///   - earlier: The state whose items are restored.
@@ -36,7 +37,12 @@ extension Vault {
     ///
     /// `settles`: Whether conflicts that did not exist in the earlier state are settled, as when a settlement is redone
     /// or a merge is undone.
-    package func undo(to earlier: StateID, from expected: StateID, settles: Bool) throws(VaultError) {
+    ///
+    /// Returns the earlier values that were dropped although the items then list fewer than the vault keeps.
+    @discardableResult
+    package func undo(
+        to earlier: StateID, from expected: StateID, settles: Bool
+    ) throws(VaultError) -> [DroppedValue] {
         try transaction { (transaction) throws(VaultError) in
             let core = transaction.core
             guard expected == core.state else {
@@ -48,6 +54,7 @@ extension Vault {
             if kept > transaction.ring.kept { try transaction.keepVersions(kept) }
             try UndoWriter(transaction, then: past, settles: settles).write()
             if kept < transaction.ring.kept { try transaction.keepVersions(kept) }
+            return transaction.crowdedOut
         }
     }
 

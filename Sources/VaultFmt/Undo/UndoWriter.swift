@@ -99,38 +99,64 @@ struct UndoWriter {
         } else {
             change.writesSecret = !past.lacksSecret
         }
+        // The secret that the item was given since becomes an earlier value, and the item shows none again.
+        if past.lacksSecret, !old.lacksSecret { change.edit.dropped.insert(.secret) }
         change.keepsUnread = value.item.attributes
-        change.edit.reopened = try reopened(past, old)
-        if settles, old.needsSettling, !past.needsSettling {
-            let state = try transaction.state(of: old)
-            change.edit.settled = Set(try transaction.view(of: old, state).marks.map(\.field))
-        }
+        try restoreConflicts(of: past, old, &change)
         guard try transaction.differs(change) || !change.edit.isEmpty else { return }
         try transaction.apply(change, secret: value.secret)
     }
 
-    /// Returns the earlier state's values to settle that are now settled, under dots of this change.
-    private func reopened(_ past: Item, _ present: Item) throws(VaultError) -> [ValueName: HeldValue] {
-        guard past.needsSettling else { return [:] }
-        let (before, now) = (try transaction.state(of: past), try transaction.state(of: present))
-        let (marks, open) = (try transaction.view(of: past, before).marks, try transaction.view(of: present, now).marks)
-        var reopened: [ValueName: HeldValue] = [:]
-        for mark in try transaction.unforgotten(Set(marks)).sorted() {
-            guard var value = before.values[mark] else { continue }
-            // A previous undo may have restored the conflict under another dot.
-            var isOpen = false
-            for other in open where other.field == mark.field {
-                if other.dot == mark.dot || now.values[other]?.content == value.content { isOpen = true }
-                guard !isOpen else { break }
-                let there = try transaction.classOf(other, now.values[other], of: present, before: present.referrer)
-                isOpen = try transaction.classOf(mark, value, of: past, before: past.referrer) == there
-            }
-            guard !isOpen else { continue }
-            value.replaced = 0
-            reopened[ValueName(mark.field, try transaction.nextDot())] = value
-        }
-        return reopened
+    // MARK: conflicts
+
+    /// The values to settle in an item, in one state of it.
+    private struct ToSettle {
+        let item: Item
+        var marks: [ValueName] = []
+        var values: [ValueName: HeldValue] = [:]
     }
+
+    private func toSettle(in item: Item) throws(VaultError) -> ToSettle {
+        guard item.needsSettling else { return ToSettle(item: item) }
+        let state = try transaction.state(of: item)
+        return ToSettle(item: item, marks: try transaction.view(of: item, state).marks, values: state.values)
+    }
+
+    /// Leaves the earlier state's values to settle again, under dots of this change, unless they still are. Values that
+    /// only the present state has to settle are settled if `settles` is true.
+    private func restoreConflicts(of past: Item, _ present: Item, _ change: inout ItemChange) throws(VaultError) {
+        guard past.needsSettling || present.needsSettling else { return }
+        let (then, now) = (try toSettle(in: past), try toSettle(in: present))
+        if settles {
+            for mark in now.marks where try !isToSettle(mark, of: now, in: then) {
+                change.edit.settled.insert(mark.field)
+            }
+        }
+        // A change settles every field that it writes or drops, even if the field was to settle before and after.
+        let closed = try transaction.closedFields(change)
+        for mark in try transaction.unforgotten(Set(then.marks)).sorted() {
+            guard var value = then.values[mark] else { continue }
+            if !closed.contains(mark.field), try isToSettle(mark, of: then, in: now) { continue }
+            value.replaced = 0
+            change.edit.reopened[ValueName(mark.field, try transaction.nextDot())] = value
+        }
+    }
+
+    /// Returns whether another state has a value to settle, too; a previous undo may have given it another dot.
+    private func isToSettle(
+        _ mark: ValueName, of one: ToSettle, in other: ToSettle
+    ) throws(VaultError) -> Bool {
+        guard let value = one.values[mark] else { return false }
+        for candidate in other.marks where candidate.field == mark.field {
+            guard let found = other.values[candidate] else { continue }
+            if candidate.dot == mark.dot || found.content == value.content { return true }
+            let there = try transaction.classOf(candidate, found, of: other.item, before: other.item.referrer)
+            if try transaction.classOf(mark, value, of: one.item, before: one.item.referrer) == there { return true }
+        }
+        return false
+    }
+
+    // MARK: forgotten values
 
     /// Throws if the undo would show a value that has since been forgotten.
     private func refuseForgotten(_ past: Item) throws(VaultError) {

@@ -86,6 +86,8 @@ final class VaultCore: RecordReading {
     /// The number of earlier values that each field of an item keeps.
     var limit: Int { store.keyring.keeping.count }
 
+    var path: String? { store.path }
+
     func vector() throws(VaultError) -> Vector { try store.vector() }
 
     func pastKey() throws(VaultError) -> SecretBox {

@@ -90,7 +90,9 @@ package enum SlotOpener {
             if let stretch = attempt.stretch { try limits.spend(stretch.cost, &spent) }
             if let key = try key(attempt, header.id, factors) { return Found(slot: attempt.slot, key: key) }
         }
-        throw VaultError(.noSlotOpens, refusal(header, factors.kinds, tried: !attempts.isEmpty))
+        var error = VaultError(.noSlotOpens, refusal(header, factors.kinds, tried: !attempts.isEmpty))
+        error.triedSlot = !attempts.isEmpty
+        throw error
     }
 
     /// Returns the known slots with exactly these factors, in the order of the header. A slot with an external key is

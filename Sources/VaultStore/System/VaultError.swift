@@ -96,8 +96,13 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
     public let offset: UInt64?
     /// True if the file is a vault of vaultfmt 0.1.0, which neither a backup nor a salvage can make readable.
     package private(set) var isOfEarlierVersion = false
+    /// True if the code is `noSlotOpens` and at least one slot requires exactly the factors that were tried.
+    package internal(set) var triedSlot = false
     /// The reason why an item shows no secret, if the code is `noSecret`.
     package internal(set) var missingSecret: MissingSecret?
+
+    /// True if the failure is that an item's list of earlier values is damaged, which forgetting all of them drops.
+    package var hasDamagedPast = false
 
     /// Creates an error.
     public init(_ code: Code, _ detail: String, at offset: UInt64? = nil) {

@@ -82,7 +82,15 @@ struct GitMergeDriver: ParsableCommand {
             findings.append("items share a name (see above): rename one of each pair with 'vaultfmt move'")
         }
         if outcomes.contains(where: \.losesSecrets) {
-            findings.append("items show no secret any more (see above): give them one with 'vaultfmt set'")
+            findings.append("items show no secret (see above): give them one with 'vaultfmt set'")
+        }
+        if outcomes.contains(where: \.leavesChangesToRepeat) {
+            findings.append("changes under the old keys were not carried out (see above): make them again")
+        }
+        if outcomes.contains(where: \.hasSlotsOfBoth) {
+            findings.append(
+                "full slots of both copies open the vault (see above): remove one that is to go with 'vaultfmt slot remove'"
+            )
         }
         return findings
     }

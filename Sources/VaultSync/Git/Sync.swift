@@ -14,8 +14,8 @@ package struct Sync: ParsableCommand {
             The vault is merged item by item before git merges the rest of the repository. Other vaults in the repository that both sides changed \
             are merged in the same way, with the same factors or those of the --other-… options. Git and its hooks get no factors. If another clone pushes first, sync starts over. The \
             other side is the branch's upstream or, if there is none, the same branch of --remote. Changes committed under keys that the other side \
-            has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, or items that show no secret any more, \
-            everything is still pushed, but the exit code is 3.
+            has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, items that show no secret, or changes under \
+            replaced keys to make again, everything is still pushed, but the exit code is 3.
 
             If a git hook or another program replaces, overwrites or removes the vault meanwhile, sync fails and names \
             the command that gets sync's version of the vault back from git.
@@ -63,6 +63,11 @@ package struct Sync: ParsableCommand {
         let rounds = round.rounds == 1 ? "" : ", in \(round.rounds) rounds"
         let generation = round.synced[file.name]?.generation ?? opened.state.generation
         Terminal.note("\(TerminalText.quoted(file.name)) is at generation \(generation) on both sides\(rounds)")
+        try requireNothingLeft(round, opened)
+    }
+
+    /// Throws an error with exit code 3 if something is left for the user to do.
+    private func requireNothingLeft(_ round: SyncRound, _ opened: Vault) throws {
         if let name = round.damaged.min() {
             throw CommandFailure(
                 .incomplete,
@@ -79,23 +84,38 @@ package struct Sync: ParsableCommand {
             throw CommandFailure(.incomplete, "synced, with conflicts to settle; 'vaultfmt conflicts' shows them")
         }
         guard round.unsettledOthers.isEmpty else {
-            let names = round.unsettledOthers.sorted().map { TerminalText.quoted($0) }.joined(separator: ", ")
             throw CommandFailure(
-                .incomplete, "synced, with conflicts to settle in \(names); 'vaultfmt conflicts --vault …' shows them")
+                .incomplete,
+                "synced, with conflicts to settle in \(Self.list(round.unsettledOthers)); 'vaultfmt conflicts --vault …' shows them"
+            )
         }
         guard round.sharedNames.isEmpty else {
             throw CommandFailure(.incomplete, "synced, with two items that have the same name (see above)")
         }
         guard round.withoutSecrets.isEmpty else {
-            let names = round.withoutSecrets.sorted().map { TerminalText.quoted($0) }.joined(separator: ", ")
             throw CommandFailure(
-                .incomplete, "synced, but items in \(names) show no secret any more (see above)")
+                .incomplete, "synced, but items in \(Self.list(round.withoutSecrets)) show no secret (see above)")
+        }
+        guard round.withChangesToRepeat.isEmpty else {
+            throw CommandFailure(
+                .incomplete,
+                "synced, but changes of \(Self.list(round.withChangesToRepeat)) under the old keys were not carried out; make them again (see above)"
+            )
+        }
+        guard round.withSlotsOfBoth.isEmpty else {
+            throw CommandFailure(
+                .incomplete,
+                "synced, but full slots of both sides open \(Self.list(round.withSlotsOfBoth)) (see above)")
         }
         guard round.areOthersProven else {
             throw CommandFailure(
                 .incomplete,
                 "synced, but not every other vault could be compared with the one here; see the warnings above")
         }
+    }
+
+    private static func list(_ names: Set<String>) -> String {
+        names.sorted().map { TerminalText.quoted($0) }.joined(separator: ", ")
     }
 
     /// Runs a round, and repeats it if another git process has locked the repository and releases it in time.

@@ -19,8 +19,12 @@ struct SyncRound {
     var damaged: Set<String> = []
     /// The vaults in which a merge found two items with the same name.
     var sharedNames: Set<String> = []
-    /// The vaults in which a merge left items that show no secret any more.
+    /// The vaults in which a merge left items that show no secret.
     var withoutSecrets: Set<String> = []
+    /// The vaults in which changes that were made under replaced keys were not carried out.
+    var withChangesToRepeat: Set<String> = []
+    /// The vaults that full slots of both sides open, although the sides had none in common.
+    var withSlotsOfBoth: Set<String> = []
     /// Descriptions of how the other side's incomplete versions end, keyed by vault name.
     var cutOff: [String: String] = [:]
     /// The other vaults in which a merge left unsettled conflicts.
@@ -338,6 +342,8 @@ struct SyncRound {
         }
         cutOff[name] = outcome?.tail.endOfCopy
         if outcome?.losesSecrets == true { withoutSecrets.insert(name) }
+        if outcome?.leavesChangesToRepeat == true { withChangesToRepeat.insert(name) }
+        if outcome?.hasSlotsOfBoth == true { withSlotsOfBoth.insert(name) }
         if let report = outcome?.report {
             if report.hasDamage { damaged.insert(name) }
             if report.hasSharedKeys { sharedNames.insert(name) }

@@ -20,7 +20,7 @@ enum ChangesText {
         case (let before?, nil): return "- \(ItemText.summary(before))"
         case (nil, let after?): return "+ \(ItemText.summary(after))"
         case (let before?, let after?):
-            var what = change.fields.map(MergeText.field)
+            var what = MergeText.fields(of: change)
             if change.hasOtherEarlierValues { what.append("earlier values") }
             if change.hasOtherConflicts { what.append("conflicts to settle") }
             let moved = before == after ? "" : " (was \(ItemText.summary(before)))"

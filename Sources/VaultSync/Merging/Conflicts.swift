@@ -137,7 +137,8 @@ struct ConflictsSettle: ParsableCommand {
             Without --keep, the item stays as it is; one that shows no secret stays without it. With --keep, the \
             chosen values replace the item's current ones, one for each field. Secrets and sealed attributes that are \
             not kept become earlier values; other values that are not kept are discarded; 'vaultfmt undo' brings the \
-            conflicts back. A secret that was set when the item had a different group, accessibility or device is \
+            conflicts back, unless a secret attribute replaced one that every slot can read: the file is then \
+            rewritten. A secret that was set when the item had a different group, accessibility or device is \
             kept only after confirmation, because others may be able to read it here.
 
             Examples:
@@ -178,17 +179,17 @@ struct ConflictsSettle: ParsableCommand {
             return Terminal.note("\(ItemText.summary(item.key)) has no conflicts to settle")
         }
         let values = try keep.map { try conflict.value(numbered: $0) }
-        guard try confirm(values, in: conflict.place), try confirmLoss(of: [conflict], in: opened) else {
+        guard try confirm(values, in: conflict.place),
+            try confirmLoss([conflict.losing(to: values, in: item)], in: opened)
+        else {
             throw CommandFailure.declined("nothing was settled")
         }
-        try Progress.during("writing") {
-            try opened.transaction { transaction throws(VaultError) in
-                try Self.settle(conflict, keeping: values, in: transaction)
-            }
+        let isRewritten = try NarrowingOption.changeAtOnce(opened) { (transaction) throws(VaultError) in
+            try Self.settle(conflict, keeping: values, in: transaction)
         }
         let kept = values.isEmpty ? "as it is" : "with \(MergeText.fields(values.map(\.field))) as chosen"
         Terminal.note("settled \(ItemText.summary(item.key)), \(kept)")
-        noteDiscarded(conflict.values)
+        noteDiscarded([conflict.losing(to: values, in: item)], canUndo: !isRewritten)
         try noteMissingSecrets([conflict], in: opened)
     }
 
@@ -232,13 +233,10 @@ struct ConflictsSettle: ParsableCommand {
 
     /// Reports how many secrets would be lost because the vault keeps fewer earlier values than there are, and asks for
     /// confirmation.
-    private func confirmLoss(of conflicts: [Conflict], in opened: Vault) throws -> Bool {
+    private func confirmLoss(_ losing: [LosingValues], in opened: Vault) throws -> Bool {
         let kept = opened.keptVersions
-        let lost = conflicts.reduce(0) { count, conflict in
-            let secrets = conflict.values.filter { $0.field == .secret || $0.flags.contains(.sealed) }
-            // In each field, the number of losing values equals the number of values left to settle, because choosing
-            // one of them makes the current value lose.
-            return Dictionary(grouping: secrets, by: \.field).values.reduce(count) { $0 + max(0, $1.count - kept) }
+        let lost = losing.reduce(0) { count, losing in
+            losing.secrets.values.reduce(count) { $0 + max(0, $1 - kept) }
         }
         guard lost > 0 else { return true }
         let keeps = kept == 0 ? "no earlier values" : "\(kept) earlier \(kept == 1 ? "value" : "values") of each field"
@@ -252,13 +250,13 @@ struct ConflictsSettle: ParsableCommand {
         return try Prompt.confirm("Settle anyway?", instead: "use --yes")
     }
 
-    /// Reports the losing values that do not become earlier values. A chosen value replaces the current one, so the
-    /// number of losing values does not depend on the choice.
-    private func noteDiscarded(_ values: [Conflict.Value]) {
-        let count = values.count { $0.field != .secret && !$0.flags.contains(.sealed) }
+    /// Reports the losing values that do not become earlier values.
+    private func noteDiscarded(_ losing: [LosingValues], canUndo: Bool) {
+        let count = losing.reduce(0) { $0 + $1.others }
         guard count > 0 else { return }
+        let undo = canUndo ? "; 'vaultfmt undo' brings back what was left to settle" : ""
         Terminal.note(
-            "\(count) \(count == 1 ? "value that is" : "values that are") not secret \(count == 1 ? "was" : "were") discarded; 'vaultfmt undo' brings back what was left to settle"
+            "\(count) \(count == 1 ? "value that is" : "values that are") not secret \(count == 1 ? "was" : "were") discarded\(undo)"
         )
     }
 
@@ -284,7 +282,8 @@ struct ConflictsSettle: ParsableCommand {
     private func settleAll() throws {
         let opened = try vault.openVault(writable: true)
         let conflicts = try opened.conflicts()
-        guard try confirmLoss(of: conflicts, in: opened) else { throw CommandFailure.declined("nothing was settled") }
+        let losing = conflicts.map { $0.losing() }
+        guard try confirmLoss(losing, in: opened) else { throw CommandFailure.declined("nothing was settled") }
         if !conflicts.isEmpty {
             try Progress.during("writing") {
                 try opened.transaction { transaction throws(VaultError) in
@@ -293,12 +292,51 @@ struct ConflictsSettle: ParsableCommand {
             }
         }
         Terminal.note("settled \(MergeText.count(conflicts.count)): the values shown stay")
-        noteDiscarded(conflicts.flatMap(\.values))
+        noteDiscarded(losing, canUndo: true)
         try noteMissingSecrets(conflicts, in: opened)
     }
 }
 
+/// The values of an item that lose when its conflicts are settled.
+private struct LosingValues {
+    /// The number of secrets and sealed values of each field, which become earlier values.
+    var secrets: [ConflictField: Int] = [:]
+    /// The number of other values, which are discarded.
+    var others = 0
+
+    /// Counts one value.
+    mutating func add(_ field: ConflictField, isSealed: Bool) {
+        if field == .secret || isSealed { secrets[field, default: 0] += 1 } else { others += 1 }
+    }
+}
+
 extension Conflict {
+    /// Returns the values that lose when the conflicts are settled: those that are not chosen, and the current ones
+    /// that chosen ones replace. An item from under replaced keys may show nothing that could lose.
+    fileprivate func losing(to chosen: [Value], in item: Item) -> LosingValues {
+        var losing = LosingValues()
+        for value in values where !chosen.contains(where: { $0.isSame(as: value) }) {
+            losing.add(value.field, isSealed: value.flags.contains(.sealed))
+        }
+        for field in Set(chosen.map(\.field)) {
+            switch field {
+            case .secret: if !item.lacksSecret { losing.add(field, isSealed: true) }
+            case .key, .place: losing.add(field, isSealed: false)
+            case .attribute(let name):
+                guard let current = item.attributes.attribute(name) else { continue }
+                losing.add(field, isSealed: current.flags.contains(.sealed))
+            }
+        }
+        return losing
+    }
+
+    /// Returns the values that lose when no value is chosen.
+    fileprivate func losing() -> LosingValues {
+        var losing = LosingValues()
+        for value in values { losing.add(value.field, isSealed: value.flags.contains(.sealed)) }
+        return losing
+    }
+
     /// Returns whether the same values are left to settle in both conflicts.
     fileprivate func isSame(as other: Conflict) -> Bool {
         item == other.item

@@ -20,8 +20,14 @@ struct CopyOutcome {
     /// Whether the vault has conflicts to settle, either from this copy or from before.
     var leavesConflicts = false
 
-    /// Whether items show no secret any more; the report names them and the reasons.
+    /// Whether items show no secret any more, or came without one; the report names them and the reasons.
     var losesSecrets: Bool { report?.missingSecrets.isEmpty == false }
+
+    /// Whether changes under replaced keys, which the report names, were not carried out.
+    var leavesChangesToRepeat: Bool { report?.leavesChangesToRepeat == true }
+
+    /// Whether full slots of both copies open the vault, although the copies had none in common.
+    var hasSlotsOfBoth: Bool { report?.hasSlotsOfBoth == true }
 }
 
 /// Merges copies of a vault into it.
@@ -250,7 +256,7 @@ struct CopyMerger {
         do throws(VaultError) {
             return ![.same, .ours].contains(try vault.merge(copy, options: comparison).outcome)
         } catch {
-            throw Self.failure(error)
+            throw failure(error, mergingWith: copy)
         }
     }
 
@@ -345,7 +351,10 @@ struct CopyMerger {
         if options.acceptsOldKeys, !options.isRehearsal {
             var rehearsal = options
             rehearsal.isRehearsal = true
-            let report = try vault.merge(other, options: rehearsal)
+            let report: MergeReport
+            do throws(VaultError) { report = try vault.merge(other, options: rehearsal) } catch {
+                throw Self.failure(error)
+            }
             if report.outcome == .adopted, try !confirm(report, name) { return nil }
         }
         let report = try merge(other, into: vault)
@@ -367,8 +376,18 @@ struct CopyMerger {
         do throws(VaultError) {
             return try vault.merge(other, options: options) { done, total in progress.update(done, of: total) }
         } catch {
-            throw Self.failure(error)
+            throw failure(error, mergingWith: other)
         }
+    }
+
+    /// Returns the failure of a merge. If an item's list of earlier values is damaged, both files are named.
+    private func failure(_ error: VaultError, mergingWith other: Vault) -> CommandFailure {
+        guard error.hasDamagedPast else { return Self.failure(error) }
+        return CommandFailure(
+            ExitStatus(error),
+            "\(error.description); nothing was merged: the vault is \(TerminalText.path(path)), and the other copy is \(TerminalText.path(other.path)); "
+                + "'vaultfmt forget ITEM --all --vault FILE' drops the list in one of these files",
+            code: error.code)
     }
 
     private static func failure(_ error: VaultError) -> CommandFailure {

@@ -23,8 +23,12 @@ package struct Merge: ParsableCommand {
 
             With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed \
             and, after you agree, merged as conflicts to settle or as earlier values. They may have been written by \
-            someone with a leaked old passphrase. The values that items show do not change. With --accept-dropped, \
-            changes that you dropped with 'vaultfmt anchor --accept' are merged again.
+            someone with a leaked old passphrase. The values that items show do not change. What was removed or \
+            forgotten under those keys is not: it is named, and has to be removed or forgotten again (exit 3). With \
+            --accept-dropped, changes that you dropped with 'vaultfmt anchor --accept' are merged again.
+
+            --dry-run makes the same merge in memory. As with every command, this machine remembers the states of the \
+            vault that it reads.
 
             --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, merged or \
             adopted), dryRun, taken, added, supplemented (items whose shown values stayed), removed and notes; error \
@@ -49,7 +53,7 @@ package struct Merge: ParsableCommand {
     @Flag(help: "Merge the conflict copies left next to the vault by file syncers.")
     var conflicts = false
 
-    @Flag(help: "Show what would change without changing anything.")
+    @Flag(help: "Show what would change without changing the vault.")
     var dryRun = false
 
     @Flag(help: "Print JSON.")
@@ -176,7 +180,15 @@ package struct Merge: ParsableCommand {
             found.append("two items \(dryRun ? "would " : "")have the same name (see above)")
         }
         if outcomes.contains(where: \.losesSecrets) {
-            found.append("items \(dryRun ? "would show" : "show") no secret any more (see above)")
+            found.append("items \(dryRun ? "would show" : "show") no secret (see above)")
+        }
+        if outcomes.contains(where: \.leavesChangesToRepeat) {
+            found.append(
+                "changes under the old keys \(dryRun ? "would not be" : "were not") carried out; make them again (see above)"
+            )
+        }
+        if outcomes.contains(where: \.hasSlotsOfBoth) {
+            found.append("full slots of both copies \(dryRun ? "would open" : "open") the vault (see above)")
         }
         if outcomes.contains(where: \.leavesConflicts) {
             found.append(

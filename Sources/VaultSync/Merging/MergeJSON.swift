@@ -77,6 +77,15 @@ extension JSONWriter {
         case .earlierValuesDropped(let key): try members("earlierValuesDropped", key)
         case .takenInToSettle(let key): try members("takenInToSettle", key)
         case .removalNotCarriedOut(let key): try members("removalNotCarriedOut", key)
+        case .forgettingNotCarriedOut(let key, let fields):
+            try members("forgettingNotCarriedOut", key)
+            try self.fields(fields)
+        case .attributesNotRemoved(let key, let fields):
+            try members("attributesNotRemoved", key)
+            try self.fields(fields)
+        case .limitNotCarriedOut(let count):
+            try member("kind", "limitNotCarriedOut")
+            try member("count", count)
         case .keptForDevice(let key): try members("keptForDevice", key)
         case .slotRemoved(let id, let name): try members("slotRemoved", id, name)
         case .slotTaken(let id, let name): try members("slotTaken", id, name)
@@ -94,6 +103,7 @@ extension JSONWriter {
             try members("slotReadsMore", id, name)
             try array("groups") { writer in for group in groups { try writer.value(group) } }
         case .slotAddedAgain(let id, let name): try members("slotAddedAgain", id, name)
+        case .slotsOfBoth(let id, let name): try members("slotsOfBoth", id, name)
         case .slotDropped(let id, let name): try members("slotDropped", id, name)
         case .slotNotCarriedOut(let id, let name): try members("slotNotCarriedOut", id, name)
         case .extensionDiffers(let name):

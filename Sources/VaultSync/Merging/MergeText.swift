@@ -77,7 +77,14 @@ package enum MergeText {
             "had no room for all earlier values; the oldest were dropped: \(ItemText.summary(key))"
         case .takenInToSettle(let key):
             "values under the old keys, to settle or as earlier values: \(ItemText.summary(key))"
-        case .removalNotCarriedOut(let key): "removed under the old keys, so it was kept: \(ItemText.summary(key))"
+        case .removalNotCarriedOut(let key):
+            "removed under the old keys, so it \(was(report)): \(ItemText.summary(key)); 'vaultfmt remove' removes it again"
+        case .forgettingNotCarriedOut(let key, let fields):
+            "values forgotten under the old keys, so they \(were(report)): \(ItemText.summary(key)): \(Self.fields(fields)); 'vaultfmt forget' forgets them again"
+        case .attributesNotRemoved(let key, let fields):
+            "attributes removed under the old keys, so they \(were(report)): \(ItemText.summary(key)): \(Self.fields(fields)); 'vaultfmt update --remove-attribute' removes them again"
+        case .limitNotCarriedOut(let count):
+            "earlier values to keep, set to \(count) under the old keys; that change was not carried out; 'vaultfmt rekey --keep \(count)' repeats it"
         case .keptForDevice(let key):
             "belongs to another device and stays under a key that a former member of its group still has: \(ItemText.summary(key))"
         case .slotRemoved(let id, let name): "slot removed: \(slot(id, name))"
@@ -92,6 +99,8 @@ package enum MergeText {
             "slot that was granted \(list(groups)) in one copy and can now read what the other copy put there: \(slot(id, name))"
         case .slotAddedAgain(let id, let name):
             "between them, the two copies had removed every full slot, so the one that opened this vault was added again, and the others are gone: \(slot(id, name))"
+        case .slotsOfBoth(let id, let name):
+            "the two copies had no full slot in common, so the full slots of both open the vault; 'vaultfmt slot remove' removes one that is to go: \(slot(id, name))"
         case .slotDropped(let id, let name): "slot of unknown type, dropped: \(slot(id, name))"
         case .slotNotCarriedOut(let id, let name):
             "slot added, changed or removed under the old keys; that change was not carried out; 'vaultfmt slot' repeats it: \(slot(id, name))"
@@ -104,6 +113,12 @@ package enum MergeText {
         }
     }
 
+    /// What became of something that was taken away under replaced keys: a machine that follows the rotation had lacked
+    /// it.
+    private static func was(_ report: MergeReport) -> String { report.outcome == .theirs ? "is back" : "was kept" }
+
+    private static func were(_ report: MergeReport) -> String { report.outcome == .theirs ? "are back" : "were kept" }
+
     private static func slot(_ id: SlotID, _ name: String) -> String {
         name.isEmpty ? id.description : "\(id) \(TerminalText.quoted(name))"
     }
@@ -113,6 +128,18 @@ package enum MergeText {
     }
 
     static func fields(_ fields: [ConflictField]) -> String { fields.map(field).joined(separator: ", ") }
+
+    /// The names of the fields that a change has set, with the part of an item's place that differs.
+    package static func fields(of change: VaultChanges.ItemChange) -> [String] {
+        change.fields.map { field in
+            guard field == .place else { return Self.field(field) }
+            guard change.hasOtherAccessibility else { return "group" }
+            guard let before = change.before, let after = change.after,
+                before.group.utf8.elementsEqual(after.group.utf8)
+            else { return Self.field(field) }
+            return "accessibility"
+        }
+    }
 
     /// The name of a field, in quotes if the field is an attribute.
     package static func field(_ field: ConflictField) -> String {

@@ -191,7 +191,8 @@ struct CutSpecimen: Sendable {
 
     /// Nothing that no commit proves passes for proven.
     private func checkProven(_ secrets: [String: String], _ known: Past?, _ report: SalvageReport) throws {
-        let named = Set((report.uncommitted + report.withoutIndex + report.older).map { $0.service ?? "" })
+        let unproven = report.uncommitted + report.withoutIndex + report.older + report.fromConflict
+        let named = Set(unproven.map { $0.service ?? "" })
         for (name, secret) in secrets where known?.secrets[name] != secret && !named.contains(name) {
             throw Wrong("'\(name)' passes for proven")
         }

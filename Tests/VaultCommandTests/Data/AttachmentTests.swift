@@ -40,9 +40,33 @@ struct AttachmentTests {
         try sandbox.fails(
             64, "two attachments are named 'a.txt'", "update", "server", "--attach", sandbox.path("a.txt"), "--attach",
             other)
-        try sandbox.ok("update", "server", "--attach", "/dev/stdin", input: "piped".utf8)
-        #expect(try sandbox.ok("get", "server", "--field", "stdin").output == "piped")
         try sandbox.fails(66, "cannot open file to attach", "update", "server", "--attach", "missing.pdf")
+    }
+
+    @Test("a pipe has no name that an attachment could have, so it is given one; a file may be given another one")
+    func named() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.linkPrograms()
+        try sandbox.ok("set", "server", input: "s".utf8)
+        try sandbox.ok("update", "server", "--attach", "notes.txt=/dev/stdin", input: "piped".utf8)
+        #expect(try sandbox.ok("get", "server", "--field", "notes.txt").output == "piped")
+        try sandbox.okShell("vaultfmt update server --attach config=<(printf one)")
+        #expect(try sandbox.ok("get", "server", "--field", "config").output == "one")
+        try sandbox.ok("update", "server", "--attach", "b.txt=" + sandbox.write("a.txt", "a".utf8))
+        #expect(try sandbox.ok("get", "server", "--field", "b.txt").output == "a")
+        // A file that exists under the whole word is meant by it.
+        try sandbox.write("x=a.txt", "whole".utf8)
+        try sandbox.ok("update", "server", "--attach", "x=a.txt")
+        #expect(try sandbox.ok("get", "server", "--field", "x=a.txt").output == "whole")
+        let before = try sandbox.read("test.vault")
+        for device in ["/dev/stdin", "/dev/null"] {
+            try sandbox.fails(64, "--attach NAME=\(device)", "update", "server", "--attach", device)
+        }
+        let shell = try sandbox.shell("vaultfmt update server --attach <(printf one)")
+        #expect(shell.status == 64 && shell.error.contains("--attach NAME=/dev/fd/"), "\(shell.error)")
+        try sandbox.fails(64, "--attach NAME=/dev/stdin", "update", "server", "--attach", "-", input: "x".utf8)
+        try sandbox.fails(66, "cannot open file to attach", "update", "server", "--attach", "b.txt=missing.pdf")
+        #expect(try sandbox.read("test.vault") == before)
     }
 
     @Test("an attribute that has the name of a file is found before the file")

@@ -27,6 +27,16 @@ struct ExportTests {
         try sandbox.ok("export", "--service", "there")
     }
 
+    @Test("variables for new factors, which only KDBX uses, do not keep another format from being written; options do")
+    func unusedVariables() throws {
+        let sandbox = try sandbox()
+        sandbox.environment["VAULTFMT_NEW_KEY_FILE"] = try sandbox.write("new.key", Array("key".utf8))
+        for format in [[], ["--format", "json"], ["--format", "csv"]] {
+            #expect(try sandbox.ok(["export"] + format).output.contains("alice"))
+        }
+        try sandbox.fails(64, "require --format kdbx", "export", "--new-key-file", sandbox.path("new.key"))
+    }
+
     @Test("a file is made 0600 and never overwritten: exit 73; plaintext is warned about")
     func file() throws {
         let sandbox = try sandbox()

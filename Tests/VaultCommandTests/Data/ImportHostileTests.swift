@@ -259,6 +259,30 @@ struct ImportHostileTests {
         }
     }
 
+    @Test("a token without digits in place of the user name is a token too, and a long name is not")
+    func tokensWithoutDigits() {
+        for (name, isSecret) in [
+            ("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", true), ("glpat-AbCdEfGhIjKlMnOpQrSt", true),
+            ("sk_live_abcdefGHIJklmnopQRSTuvwx", true), ("AKIAIOSFODNNQEXAMPLE", true), ("pypi-AgEIcHlwaS", true),
+            ("xoxb-abcdefghij", true), ("sk-proj-abcdefgh", true), ("hf_JyWqzQVJ:x-oauth-basic", true),
+            ("JyWqzQVJtGIBOYzYKnUiIHLRkaSlQWxGTN", true), ("christopher.montgomery-fitzgerald", false),
+            ("ChristopherMontgomerySmith", false), ("THEPURCHASINGDEPARTMENT", false), ("git", false),
+        ] {
+            let address = "https://\(name)@host.example/x"
+            #expect(WebAddress.hasPassword(address) == isSecret, "\(address)")
+        }
+        #expect(WebAddress.hasPassword("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@huggingface.co/x"))
+        #expect(!WebAddress.hasPassword("ann@host.example/x"))
+    }
+
+    @Test("a mother's maiden name is as secret as any other answer")
+    func maidenNames() {
+        for name in ["Mother's maiden name", "Mother’s Maiden Name", "maiden_name", "MaidenName"] {
+            #expect(SecretName.isSecret(name), "\(name)")
+        }
+        #expect(!SecretName.isSecret("First name"))
+    }
+
     // MARK: KDBX
 
     private func omissions(_ entry: String) throws -> (items: [Attributes], [Omission]) {

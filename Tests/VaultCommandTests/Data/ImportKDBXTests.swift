@@ -456,6 +456,26 @@ struct ImportKDBXTests {
         #expect(try copy.ok("get", "one", "--field", "auto-type").output == sequence)
     }
 
+    @Test("our own export keeps a sealed label protected, and stores what earlier states share once")
+    func sealedLabel() throws {
+        let sandbox = try Sandbox.withVault()
+        let zeros = try sandbox.write("zeros", [UInt8](repeating: 0, count: 16 << 20))
+        try sandbox.ok("set", "svc", "--attach", zeros, input: "0".utf8)
+        for secret in ["1", "2", "3"] { try sandbox.ok("set", "svc", input: secret.utf8) }
+        try sandbox.ok("update", "svc", "--secret-attribute", "label", input: "hidden title".utf8)
+        let passphrase = try sandbox.write("p", "kdbx".utf8)
+        try sandbox.ok(
+            "export", "--format", "kdbx", "--output", "out.kdbx", "--new-passphrase-file", passphrase, "--kdf",
+            "testing")
+        let copy = try Sandbox.withVault()
+        let run = try copy.ok("import", sandbox.path("out.kdbx"), "--source-passphrase-file", passphrase)
+        #expect(!run.error.contains("the protection of titles"), "\(run.error)")
+        #expect(try !copy.ok("list", "--json").output.contains("hidden title"))
+        #expect(try copy.ok("get", "svc", "--field", "label").output == "hidden title")
+        #expect(try copy.ok("get", "svc", "--field", "zeros").bytes.count == 16 << 20)
+        #expect(try copy.ok("get", "svc", "--earlier", "3").output == "0")
+    }
+
     @Test("U31: at a terminal, a wrong passphrase can be given again, twice")
     func retried() throws {
         let sandbox = try Sandbox.withVault()

@@ -29,6 +29,19 @@ struct ListColumnTests {
             "attic")
     }
 
+    @Test("a folder with a slash or a quote in its name is suggested in the form in which a shell takes it")
+    func typedFolders() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.linkPrograms()
+        for (service, folder) in [("a", #"A\/B"#), ("b", "Ann's")] {
+            try sandbox.ok("set", service, "--attribute", "folder=\(folder)", input: "s".utf8)
+        }
+        let message = #"choose from 'A\/B', 'Ann'\''s'"#
+        try sandbox.fails(1, message, "list", "--folder", "nope")
+        #expect(try names(sandbox.okShell(#"vaultfmt list --folder 'A\/B'"#)) == ["a"])
+        #expect(try names(sandbox.okShell(#"vaultfmt list --folder 'Ann'\''s'"#)) == ["b"])
+    }
+
     @Test("--notes also searches notes, shows none of them, and never searches a secret")
     func notes() throws {
         let sandbox = try Sandbox.withVault()

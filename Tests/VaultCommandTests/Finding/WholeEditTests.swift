@@ -80,6 +80,17 @@ struct WholeEditTests {
                 "sed -i 's/^accessible: .*/accessible: always-this-device-only/' \"$1\"; echo 'device: x' >> \"$1\"",
                 "'device' is a field of the item"
             ),
+            ("echo 'password: n3w' >> \"$1\"", "'password' would be stored in the index"),
+            ("echo 'Secret: xx' >> \"$1\"", "could be mistaken for the secret"),
+            ("echo 'expires: whenever' >> \"$1\"", "'whenever' is not a date"),
+            ("echo 'change-every: often' >> \"$1\"", "'often' is not an interval; use 'change-every: 90d'"),
+            ("echo 'check: no' >> \"$1\"", "can only be 'off'"),
+            ("echo 'max-age: 90d' >> \"$1\"", "'max-age' has no effect; use 'change-every: 90d'"),
+            ("echo 'otp: not a seed!' >> \"$1\"", "the seed for one-time codes cannot be used"),
+            (
+                "(printf 'x: 1\\npassword: n3w\\n'; cat \"$1\") > \"$HOME/t\"; cp \"$HOME/t\" \"$1\"",
+                "line 2: the attribute 'password'"
+            ),
             ("echo '| x' | cat - \"$1\" > \"$HOME/t\"; cp \"$HOME/t\" \"$1\"", "line 1: a line with |"),
         ])
     func broken(_ script: String, _ message: String) throws {
@@ -87,6 +98,46 @@ struct WholeEditTests {
         let before = try sandbox.read("test.vault")
         try sandbox.fails(64, message, "edit", "svc", "--all")
         #expect(try sandbox.read("test.vault") == before)
+    }
+
+    @Test("a secret written as an attribute is named as with the options; the seed of codes is checked and sealed")
+    func readable() throws {
+        let sandbox = try sandbox(
+            editor: """
+                if ! grep -q '^otp' "$1"; then
+                    printf 'pin: 1234\\nnote: x\\nhome: https://u:pw@h/\\nexpires: 2030-01-01\\n' >> "$1"
+                    echo 'otp: JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP' >> "$1"
+                fi
+                """)
+        let run = try sandbox.ok("edit", "svc", "--all")
+        #expect(run.error.contains("'pin' is stored in the index and shown in lists"), "\(run.error)")
+        #expect(run.error.contains("'home' contains an address with a password, and is stored in the index"))
+        #expect(run.error.contains("the attribute 'note' is stored in the index") && !run.error.contains("1234"))
+        #expect(run.error.contains("'vaultfmt update' with --secret-attribute stores one"))
+        #expect(!run.error.contains("u:pw"))
+        #expect(try sandbox.ok("get", "svc", "--field", "otp").output.hasPrefix("otpauth://totp/"))
+        #expect(try sandbox.ok("get", "svc", "--field", "expires").output == "2030-01-01")
+        #expect(try sandbox.ok("edit", "svc", "--all").error.contains("nothing was changed"))
+    }
+
+    @Test("an attribute that the item has stays editable under a name that a new one could not have")
+    func known() throws {
+        let sandbox = try sandbox(
+            editor: """
+                if grep -q '^Password: old' "$1"; then sed -i 's/^Password: .*/Password: new/' "$1"
+                else printf newer > "$1"; fi
+                """)
+        let text = """
+            {"format": "vaultfmt-export", "version": 2, "items": [{"class": "generic-password", "service": "made", \
+            "secret": "s", "attributes": {"Password": "old", "expires": "some day"}}]}
+            """
+        try sandbox.ok("import", try sandbox.write("source.json", text.utf8))
+        try sandbox.ok("edit", "made", "--all")
+        #expect(try sandbox.ok("get", "made", "--field", "Password").output == "new")
+        #expect(try sandbox.ok("get", "made", "--field", "expires").output == "some day", "it was not changed")
+        try sandbox.ok("edit", "made", "--field", "Password")
+        #expect(try sandbox.ok("get", "made", "--field", "Password").output == "newer")
+        try sandbox.fails(64, "'newer' is not a date", "edit", "made", "--field", "expires")
     }
 
     @Test("on a terminal a broken text is offered again with what is wrong, and nothing of it is lost")

@@ -49,6 +49,20 @@ struct WrongInvocationTests {
         #expect(try sandbox.ok("run", "--", "echo", "--sort", "--sort").output == "--sort --sort\n")
     }
 
+    @Test("the mark that ends the options is not the value of an option")
+    func endOfOptions() throws {
+        let sandbox = try filled()
+        for line in [["set", "svc", "--label", "--"], ["update", "--label", "--", "svc"]] {
+            let run = try sandbox.run(line, input: Array("new".utf8))
+            #expect(run.status == 64 && run.error.contains("missing value for '--label'"), "\(run.error)")
+            #expect(run.error.contains("write --label=--"), "\(run.error)")
+        }
+        try sandbox.ok("update", "svc", "--label=--")
+        #expect(try sandbox.ok("get", "svc", "--field", "label").output == "--")
+        try sandbox.ok("update", "--label", "L", "--", "svc")
+        #expect(try sandbox.ok("get", "svc", "--field", "label").output == "L")
+    }
+
     private func filled() throws -> Sandbox {
         let sandbox = try Sandbox.withVault()
         for (service, account) in [("svc", "ann"), ("two", "a"), ("two", "b")] {

@@ -94,13 +94,20 @@ struct GitMergeTests {
             label token; on a vaultfmt sync work.vault; erase token
             for name in b a; do
                 ends 3 on $name vaultfmt sync work.vault
-                grep -q "'token'.* $because" error; grep -q "synced, but items in 'work.vault' show no secret any more" error
+                grep -q "'token'.* $because" error; grep -q "synced, but items in 'work.vault' show no secret (see above)" error
                 # Once is enough.
+                on $name vaultfmt sync work.vault
+            done
+            # The machine that has removed it receives it for the first time.
+            store a third 1; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            label third; erase third; on b vaultfmt sync work.vault
+            for name in a b; do
+                ends 3 on $name vaultfmt sync work.vault; grep -q "'third'.* $because" error
                 on $name vaultfmt sync work.vault
             done
             label other; store a twin A; commit a; on a git push -q; erase other; store b twin B; commit b
             fails on b git pull -q --no-edit --no-rebase 2>error; grep -q "'other'.* $because" error
-            grep -q "one of each pair with 'vaultfmt move'; items show no secret any more .*: give them one with 'vaultfmt set'; then" error
+            grep -q "one of each pair with 'vaultfmt move'; items show no secret .*: give them one with 'vaultfmt set'; then" error
             on b git add work.vault; on b git commit -q --no-edit
             """)
     }

@@ -58,7 +58,7 @@ struct GitOtherVaultTests {
             """
             on b vaultfmt update y1 '' --label L -f y.vault; pushed
             fill a y1 2; on a vaultfmt forget y1 '' --all --yes -f y.vault; on a vaultfmt rm y1 '' --yes -f y.vault; on a git commit -q -a -m here
-            ends 3 on a vaultfmt sync work.vault; grep -q "items in 'y.vault' show no secret any more" error; agreed
+            ends 3 on a vaultfmt sync work.vault; grep -q "items in 'y.vault' show no secret (see above)" error; agreed
             """)
     }
 

@@ -260,14 +260,20 @@ struct GitProtocolTests {
         #expect(try sandbox.ok("get", "::1", "u").output == "six")
     }
 
-    @Test("a port that no server can have is named: nothing is stored, which is exit 64, and nothing matches")
-    func invalidPort() throws {
+    @Test("a host or a port that no server can have is named: nothing is stored, which is exit 64, and nothing matches")
+    func invalidHost() throws {
         _ = try helper("store", "protocol=https\nhost=h\nusername=u\npassword=p\n\n")
         let before = try sandbox.read("test.vault")
-        for port in ["65536", "70000", "99999999999", "x"] {
-            let place = "protocol=https\nhost=h:\(port)\nusername=u\n"
+        let port = "a port that is not a number from 1 to 65535"
+        let name = "a host that is neither a name nor an address in brackets"
+        for (host, flaw) in [
+            ("h:65536", port), ("h:70000", port), ("h:99999999999", port), ("h:x", port), ("h:+443", port),
+            ("h:00443", port), ("h:0", port), ("h:", port), ("[::1]:0", port), ("[::1", name), ("::1", name),
+            ("[::1]443", name), ("[]", name), (":443", name), ("a[b]", name),
+        ] {
+            let place = "protocol=https\nhost=\(host)\nusername=u\n"
             let run = try sandbox.fails(
-                64, "a port that is not a number up to 65535, so the password was not stored", "git-credential",
+                64, "\(flaw), so the password was not stored", "git-credential",
                 "store", input: (place + "password=p\n\n").utf8)
             #expect(run.error.split(separator: "\n").count == 1, "\(run.error)")
             for operation in ["get", "erase"] {

@@ -214,6 +214,27 @@ struct SSHAgentAskingTests {
         try agent.end()
     }
 
+    @Test("On demand, a key file in the environment does not open the vault in place of a wrong passphrase file")
+    func onDemandOption() throws {
+        let sandbox = try sandbox()
+        try sandbox.okShell(
+            """
+            vaultfmt generate --key-file ssh.key
+            vaultfmt slot add --new-key-file ssh.key --grant-group ssh --create-group
+            vaultfmt set scoped --group ssh --ssh-generate ed25519
+            vaultfmt set own --ssh-generate ed25519
+            """)
+        sandbox.forgetPassphrase()
+        sandbox.environment["VAULTFMT_KEY_FILE"] = sandbox.path("ssh.key")
+        let file = try sandbox.write("file", "the passphrase of no slot".utf8)
+        let agent = try BackgroundAgent(sandbox, "--on-demand", "--passphrase-file", file)
+        try sandbox.okShell("fails ssh-add -L")
+        // The owner's slot opens now, also to the key that the scoped slot does not grant.
+        try sandbox.write("file", Sandbox.passphrase.utf8)
+        try Patience.until("the next try") { try sandbox.shell("ssh-add -L").lines.count >= 2 }
+        try agent.end()
+    }
+
     @Test("With --list-locked, 'ssh-add -l' shows the keys of a locked vault, and nothing can be signed")
     func listLocked() throws {
         let sandbox = try sandbox()

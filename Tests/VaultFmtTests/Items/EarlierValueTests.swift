@@ -88,6 +88,31 @@ struct EarlierValueTests {
         try expectSound(path)
     }
 
+    @Test("give way to one that equals the current value, which is not listed but counts; the transaction names them")
+    func crowdedOut() throws {
+        let memory = InMemory()
+        let vault = try memory.create(kept: 3)
+        try vault.add(key, secret: Secret(text: "1"))
+        for value in ["2", "3", "4", "5", "6"] {
+            let dropped = try vault.transaction { (transaction) throws(VaultError) -> [DroppedValue] in
+                try transaction.set(key, secret: Secret(text: value))
+                return transaction.crowdedOut
+            }
+            #expect(dropped.isEmpty, "the oldest of as many as the vault keeps gives way to a new value")
+        }
+        let earlier = try vault.earlierValues(of: key)
+        #expect(try secrets(vault, key) == ["3", "4", "5"])
+        let dropped = try vault.transaction { (transaction) throws(VaultError) -> [DroppedValue] in
+            try transaction.restore(earlier[2], of: key)
+            return transaction.crowdedOut
+        }
+        #expect(dropped.map(\.key) == [key] && dropped.map(\.value.revision) == [earlier[0].revision])
+        #expect(try secrets(vault, key) == ["4", "6"])
+        try vault.put(key, "7")
+        #expect(try secrets(vault, key) == ["4", "6", "5"], "nothing gives way while there is room")
+        #expect(try vault.verify().problems.isEmpty)
+    }
+
     @Test("come back after a compaction, a rotation, another name and another group")
     func surviving() throws {
         let folder = try Folder()
@@ -445,7 +470,8 @@ struct EarlierValueTests {
         // The frame that has them all.
         damaged = try flip(frame.offset + 100)
         #expect(try damaged.text(key) == "three" && damaged.allItems().count == 2)
-        fails(.authenticationFailed) { _ = try damaged.earlierValues(of: key) }
+        fails(.authenticationFailed, "in '\(damaged.path)' cannot be read") { _ = try damaged.earlierValues(of: key) }
+        fails(.authenticationFailed, "in '\(damaged.path)' cannot be read") { try damaged.put(key, "four") }
         fails(.authenticationFailed, "forget the item's earlier values") { try damaged.put(key, "four") }
         #expect(try damaged.forgetEarlierValues(of: key) == 1)
         try damaged.put(key, "four")

@@ -353,10 +353,20 @@ struct MergeTests {
         try copies.ours.put(try key("a"), "1")
         try copies.ours.forgetEarlierValues(of: try key("a"))
         try copies.ours.remove(try key("a"))
+        let (behind, apart) = (try copies.fork("ours", to: "behind"), try copies.fork("ours", to: "apart"))
+        try apart.put(try key("apart"), "apart")
         copies.tick()
         try copies.theirs.update(try key("a"), attributes: setting(["label": "theirs"]))
         let report = try copies.ours.merge(copies.theirs)
-        #expect(try report.added == [key("a")])
+        #expect(try report.added == [key("a")] && report.notes.contains(.withoutSecret(key("a"))))
+        // Others receive the item without its secret, once.
+        let receivers: [(Vault, MergeReport.Outcome)] = [(behind, .theirs), (apart, .merged)]
+        for (other, outcome) in receivers {
+            let received = try other.merge(copies.ours)
+            #expect(received.outcome == outcome && received.hasConflicts)
+            #expect(try received.added == [key("a")] && received.notes.contains(.withoutSecret(key("a"))))
+            #expect(try !other.merge(copies.ours).hasConflicts)
+        }
         let item = try #require(try copies.ours.item(try key("a")))
         #expect(item.lacksSecret && item.attributes.label == "theirs")
         fails(.noSecret) { _ = try copies.ours.get(try key("a")) }
@@ -710,6 +720,27 @@ struct MergeTests {
         // The other side follows, though it had removed that slot.
         let again = try copies.fork("ours", to: "again")
         #expect(try theirs.merge(again).outcome == .theirs)
+        try expectSound(copies.ours)
+    }
+
+    @Test("R-8.20: two merges that each added another slot again lead to both slots, which are named")
+    func slotsOfBoth() throws {
+        let copies = try copies()
+        let first = try #require(try copies.ours.slots().first).id
+        let second = try copies.ours.addSlot(try Fast.rawKey(9)).id
+        _ = try copies.theirs.merge(copies.ours)
+        let theirs = try copies.memory.open("theirs", with: try Fast.rawKey(9))
+        try theirs.removeSlot(first)
+        try copies.ours.removeSlot(second)
+        let before = try copies.fork("ours", to: "before")
+        #expect(try copies.ours.merge(theirs).notes == [.slotAddedAgain(first, name: "")])
+        #expect(try theirs.merge(before).notes == [.slotAddedAgain(second, name: "")])
+        let report = try copies.ours.merge(theirs)
+        #expect(report.hasSlotsOfBoth && report.notes.contains(.slotTaken(second, name: "")))
+        for slot in [first, second] { #expect(report.notes.contains(.slotsOfBoth(slot, name: ""))) }
+        #expect(try Set(copies.ours.slots().map(\.id)) == [first, second])
+        try copies.ours.removeSlot(second)
+        fails(.noSlotOpens) { _ = try copies.memory.open("ours", with: try Fast.rawKey(9)) }
         try expectSound(copies.ours)
     }
 

@@ -45,7 +45,8 @@ struct ReplacedKeyTests {
             try copies.theirs.compact()
         }
         #expect(try copies.theirs.merge(copies.ours).outcome == .ours)
-        #expect(try copies.ours.merge(copies.theirs).outcome == .theirs)
+        let report = try copies.ours.merge(copies.theirs)
+        #expect(report.outcome == .theirs && !report.leavesChangesToRepeat)
         try copies.ours.put(try key("o"), "o")
         #expect(try copies.ours.secrets()[try key("o")] == "o")
         try expectSound(copies.ours)
@@ -85,6 +86,70 @@ struct ReplacedKeyTests {
         let values = try #require(try copies.theirs.conflict(in: try key("planted"))?.values)
         try copies.theirs.settle(try key("planted"), keeping: values.filter { $0.field == .secret })
         #expect(try copies.theirs.text(try key("planted")) == "p")
+    }
+
+    @Test(
+        "that took something away has this named where it is taken in, and on its machine, where it is back (R-8.27)",
+        arguments: [false, true])
+    func takenAway(isCompacted: Bool) throws {
+        let copies = try copies("a", "b", "c")
+        try copies.ours.put(try key("a"), "1")
+        try copies.ours.update(try key("b"), attributes: setting(["url": "https://b.example", "label": "b"]))
+        _ = try copies.theirs.merge(copies.ours)
+        copies.tick()
+        try copies.theirs.forgetEarlierValues(of: try key("a"))
+        try copies.theirs.update(try key("b"), attributes: AttributeChanges(remove: ["url"]))
+        try copies.theirs.remove(try key("c"))
+        try copies.theirs.keepVersions(0)
+        if isCompacted { try copies.theirs.compact() }
+        try copies.ours.rotate()
+        let gone: [MergeReport.Note] = [
+            .removalNotCarriedOut(try key("c")), .forgettingNotCarriedOut(try key("a"), fields: [.secret]),
+            .attributesNotRemoved(try key("b"), fields: [.attribute("url")]), .limitNotCarriedOut(0),
+        ]
+        let report = try copies.ours.merge(copies.theirs, options: accepting)
+        #expect(report.outcome == .adopted && report.notes == gone && report.leavesChangesToRepeat)
+        #expect(try copies.ours.earlierSecrets(of: try key("a")) == ["0"] && copies.ours.keptVersions == 3)
+        let followed = try copies.theirs.merge(copies.ours)
+        #expect(followed.outcome == .theirs && followed.leavesChangesToRepeat)
+        for note in gone { #expect(followed.notes.contains(note), "\(note)") }
+        #expect(try copies.theirs.earlierSecrets(of: try key("a")) == ["0"])
+        // Under the new keys, it goes from both, and there is nothing more to name.
+        try copies.theirs.forgetEarlierValues(of: try key("a"))
+        try copies.theirs.compact()
+        #expect(try !copies.ours.merge(copies.theirs).leavesChangesToRepeat)
+        #expect(try copies.ours.earlierSecrets(of: try key("a")).isEmpty)
+    }
+
+    @Test("that forgot a value that is shown here has this named; one that was set here since is not meant")
+    func forgottenThere() throws {
+        let copies = try copies("a", "b")
+        for name in ["a", "b"] {
+            try copies.theirs.put(try key(name), "1")
+            try copies.theirs.forgetEarlierValues(of: try key(name))
+        }
+        try copies.ours.put(try key("b"), "2")
+        try copies.ours.forgetEarlierValues(of: try key("b"))
+        try copies.ours.rotate()
+        let report = try copies.ours.merge(copies.theirs, options: accepting)
+        #expect(try report.notes.contains(.forgettingNotCarriedOut(key("a"), fields: [.secret])))
+        #expect(try !report.notes.contains(.forgettingNotCarriedOut(key("b"), fields: [.secret])))
+        #expect(try copies.ours.text(try key("a")) == "0")
+    }
+
+    @Test("that changed slots has these named on both machines")
+    func slotsNotCarriedOut() throws {
+        let copies = try copies()
+        let slot = try #require(try copies.theirs.slots().first).id
+        try copies.theirs.renameSlot(slot, to: "renamed")
+        let added = try copies.theirs.addSlot(try Fast.rawKey(9), name: "added").id
+        try copies.ours.rotate()
+        let notes: [MergeReport.Note] = [
+            .slotNotCarriedOut(slot, name: ""), .slotNotCarriedOut(added, name: "added"),
+        ]
+        #expect(try copies.ours.merge(copies.theirs, options: accepting).notes == notes)
+        #expect(try copies.theirs.merge(copies.ours).notes == notes)
+        #expect(try copies.theirs.slots().map(\.id) == [slot])
     }
 
     @Test("that is continued after it was taken in brings only what is new")

@@ -50,12 +50,14 @@ struct SalvageTailTests {
         return past
     }
 
-    private func salvaged(_ bytes: [UInt8]) throws -> (secrets: [String: String], report: SalvageReport) {
+    private func salvaged(
+        _ bytes: [UInt8], takesUnproven: Bool = false
+    ) throws -> (secrets: [String: String], report: SalvageReport) {
         memory.files.put("damaged.vault", bytes)
         if memory.files.bytes(of: "new.vault") != nil { try memory.files.remove("new.vault") }
         let report = try Vault.salvage(
             "damaged.vault", factors: try Fast.rawKey(), to: "new.vault", newFactors: try Fast.rawKey(),
-            options: CreateOptions(), place: memory.place)
+            options: CreateOptions(), takesUnproven: takesUnproven, place: memory.place)
         let vault = try memory.open("new.vault")
         var secrets: [String: String] = [:]
         for item in try vault.allItems() {
@@ -175,5 +177,69 @@ struct SalvageTailTests {
         let (secrets, report) = try salvaged(Array(try memory.bytes().dropLast()))
         #expect(secrets["s4"] == "secret 4")
         #expect(report.removedLater == [try name("s4")] && !report.isComplete)
+    }
+
+    /// Cuts the last change, which replaced "second" by "third", at many lengths, and expects that the proven secret is
+    /// the current one or an earlier value.
+    private func expectProvenSecret(in key: ItemKey, _ start: Int, takesUnproven: Bool) throws {
+        let bytes = try memory.bytes()
+        var isEarlier = false
+        for length in Array(stride(from: start, to: bytes.count, by: 13)) + [bytes.count - 100, bytes.count - 1] {
+            let report = try salvaged(Array(bytes[..<length]), takesUnproven: takesUnproven).report
+            let vault = try memory.open("new.vault")
+            let now = try #require(try vault.text(key))
+            let earlier = try vault.earlier(key).map(\.secret)
+            #expect(now == "second" || now == "third" && earlier.last == "second", "\(length): \(now), \(earlier)")
+            #expect(Set(earlier).count == earlier.count, "\(length): \(earlier)")
+            #expect((report.keptProven == [key]) == (now == "third"), "\(length): \(report)")
+            #expect(report.unproven.isEmpty, "\(length): \(report)")
+            isEarlier = isEarlier || now == "third"
+        }
+        #expect(isEarlier)
+    }
+
+    @Test(
+        "a newer secret that no commit proves leaves the proven one as an earlier value, wherever the change was cut",
+        arguments: [true, false], [0, 10])
+    func provenSecret(hasOlder: Bool, kept: Int) throws {
+        let vault = try memory.create(kept: kept)
+        let key = try name("s")
+        for secret in (hasOlder ? ["first"] : []) + ["second"] { try vault.put(key, secret) }
+        let start = try vault.withCore { (core) throws(VaultError) in Int(core.store.state.commit.end) }
+        try vault.put(key, "third")
+        try expectProvenSecret(in: key, start, takesUnproven: false)
+        #expect(try memory.open("new.vault").keptVersions == max(1, kept))
+    }
+
+    @Test(
+        "with a scoped slot, too, a proven secret stays as an earlier value, and an equal state is not another one",
+        arguments: [true, false])
+    func provenSecretWithScopedSlot(takesUnproven: Bool) throws {
+        let vault = try memory.create()
+        let key = try name("s")
+        _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["ci"], createsGroups: true)
+        try vault.put(key, "second")
+        let start = try vault.withCore { (core) throws(VaultError) in Int(core.store.state.commit.end) }
+        try vault.put(key, "third")
+        try expectProvenSecret(in: key, start, takesUnproven: takesUnproven)
+        // A page that anyone with the index key could have made says the same of the item as its record.
+        try vault.put(try name("once"), "only")
+        let (secrets, report) = try salvaged(Array(try memory.bytes().dropLast()), takesUnproven: takesUnproven)
+        #expect(secrets == ["s": "third", "once": "only"])
+        #expect(report.uncommitted == [try name("once")] && report.unproven.isEmpty, "\(report)")
+    }
+
+    @Test("an item that was removed and stored again by a change without its commit keeps its proven secret")
+    func storedAgain() throws {
+        let vault = try memory.create()
+        let key = try name("s")
+        try vault.put(key, "proven")
+        try vault.transaction { (transaction) throws(VaultError) in
+            _ = try transaction.remove(key)
+            try transaction.add(key, secret: Secret(text: "new"))
+        }
+        let (secrets, report) = try salvaged(Array(try memory.bytes().dropLast()))
+        #expect(secrets == ["s": "new"] && report.keptProven == [key], "\(report)")
+        #expect(try memory.open("new.vault").earlier(key).map(\.secret) == ["proven"])
     }
 }

@@ -136,6 +136,26 @@ struct SalvageValueTests {
         #expect(try new.text(key) == "2" && new.earlier(key).map(\.secret) == ["0", "1"])
     }
 
+    @Test("in the place of a damaged record takes a value that was left to settle, and says so")
+    func fromConflict() throws {
+        let copies = try Copies { try $0.put(key, "base") }
+        try copies.ours.put(key, "mine")
+        copies.tick()
+        try copies.theirs.put(key, "theirs")
+        try copies.ours.merge(copies.theirs)
+        try copies.ours.forgetEarlierValues(of: key)
+        // Former records are gone then.
+        try copies.ours.compact()
+        #expect(try copies.ours.text(key) == "theirs" && copies.ours.conflict(in: key) != nil)
+        let record = try #require(try copies.ours.item(key)).entry.record
+        var bytes = try copies.memory.bytes("ours")
+        bytes[Int(record.offset) + 70] ^= 1
+        memory.files.put("a.vault", bytes)
+        let (new, report) = try salvage()
+        #expect(report.fromConflict == [key] && report.lost.isEmpty && !report.isComplete, "\(report)")
+        #expect(try new.text(key) == "mine")
+    }
+
     @Test(
         "finds earlier values and large attributes by their records where the index is lost, and takes none for the item's own"
     )

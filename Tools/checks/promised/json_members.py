@@ -119,6 +119,7 @@ def promises(binary: str, root: Path) -> list[Promise]:
                 of_vector(command, vector)
         for ours in sorted((root / "Spec/vectors/merging").glob("*-ours.vector")):
             of_merge(command, ours)
+        older_copy(command)
         torn(command)
         agent(command)
     seen = {part for name, _ in command.found for part in re.findall(r"\w+", name)}
@@ -165,6 +166,7 @@ def new_vault(command: Command) -> None:
     command.see("export", codes=(0, 3))
     old(command)
     conflict_copies(command)
+    without_secret(command)
     for reveal in ([], ["--reveal"]):
         command.see("show", "example.org", "ann", *reveal)
     command.see("show", "due.example", "ann")
@@ -194,6 +196,17 @@ def conflict_copies(command: Command) -> None:
     (command.folder / "new.sync-conflict-20260131-235959-HIJKLMN.vault").write_bytes(whole[:4000] + bytes(96) + whole[4096:])
     command.see("status")
     command.see("merge", "--conflicts", codes=(0, 3, 65))
+
+
+def without_secret(command: Command) -> None:
+    """An item that shows no secret, because a merge of a copy under replaced keys has left it to settle."""
+    command.run("create", "rotated.vault", "--kdf-memory", "8MiB", "--kdf-passes", "1", "--allow-weak-kdf")
+    (command.folder / "before.vault").write_bytes((command.folder / "rotated.vault").read_bytes())
+    elsewhere = str(command.folder / "elsewhere")
+    command.run("set", "fresh", "--vault", "before.vault", text="seven", XDG_STATE_HOME=elsewhere)
+    command.run("rekey", "--rotate", "rotated.vault")
+    command.run("merge", "rotated.vault", "before.vault", "--accept-old-keys", "--yes", codes=(3,))
+    command.see("list", "--vault", "rotated.vault")
 
 
 def taken_out(command: Command, vector: Path, name: str) -> str | None:
@@ -234,6 +247,12 @@ def torn(command: Command) -> None:
     command.see("inspect", codes=(0, 3, 65))
     command.see("verify", codes=(0, 3, 65))
     path.write_bytes(whole)
+
+
+def older_copy(command: Command) -> None:
+    (command.folder / "older.vault").write_bytes((command.folder / "new.vault").read_bytes())
+    command.run("set", "later.example", text="five")
+    command.see("verify", "--vault", "older.vault")
 
 
 def agent(command: Command) -> None:

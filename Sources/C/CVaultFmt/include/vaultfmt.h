@@ -696,10 +696,11 @@ vaultfmt_status vaultfmt_get_earlier_attribute(
     const vaultfmt_value **value);
 
 /* Restores an item's secret, or a sealed attribute, from an earlier value; other fields of the item do not change. The
-   current value becomes an earlier value; the restored one is not listed while it is current. If the item was in
-   another group at that time (`group` of vaultfmt_get_earlier_value), scoped slots that could not read the value then
-   can read it now; if the value was bound to a device but the item no longer is, every device can read it. Can return
-   VAULTFMT_NO_SUCH_ITEM and the errors of a commit. Any thread. */
+   current value becomes an earlier value; the restored one is not listed while it is current, but still counts as one
+   of them, so the oldest is dropped if the vault keeps no more. If the item was in another group at that time (`group`
+   of vaultfmt_get_earlier_value), scoped slots that could not read the value then can read it now; if the value was
+   bound to a device but the item no longer is, every device can read it. Can return VAULTFMT_NO_SUCH_ITEM and the
+   errors of a commit. Any thread. */
 vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
 
 /* Forgets earlier values of an item: the `count` values in `ids`, or all of them if `ids` is NULL and `count` is 0. No
@@ -969,13 +970,13 @@ enum {
     VAULTFMT_MERGE_ADOPTED = 4 /* values stored under replaced keys were added */
 };
 
-/* Findings of a merge. Those from _CONFLICT to _KEPT_FOR_DEVICE, and _SETTLED, have a key; those about slots have a slot id, and the
-   slot's name as the text. */
+/* Findings of a merge. Those from _CONFLICT to _KEPT_FOR_DEVICE, _SETTLED, _FORGETTING_NOT_CARRIED_OUT and
+   _ATTRIBUTES_NOT_REMOVED have a key; those about slots have a slot id, and the slot's name as the text. */
 enum {
     VAULTFMT_NOTE_CONFLICT = 1,                /* both copies changed the item; the losing values are left to settle */
     VAULTFMT_NOTE_KEPT_AGAINST_REMOVAL = 2,    /* the item was removed in one copy but changed in the other: kept */
     VAULTFMT_NOTE_RENAMED = 3,                 /* the item now has another key, new_key */
-    VAULTFMT_NOTE_WITHOUT_SECRET = 4,          /* the item no longer shows a secret; VAULTFMT_NO_SECRET says why */
+    VAULTFMT_NOTE_WITHOUT_SECRET = 4,          /* the item shows no secret; VAULTFMT_NO_SECRET says why */
     VAULTFMT_NOTE_KEPT_FOR_SPLIT_ID = 5,       /* two writers used one replica id, so the item was kept */
     VAULTFMT_NOTE_EARLIER_VALUES_DROPPED = 6,  /* there was no room for the oldest earlier values */
     VAULTFMT_NOTE_TAKEN_IN_TO_SETTLE = 7,      /* values under old keys were added */
@@ -995,7 +996,11 @@ enum {
     VAULTFMT_NOTE_COPY_DAMAGED = 22,           /* part of the copy is damaged, as described, and was not merged */
     VAULTFMT_NOTE_SHARED_KEY = 23,             /* two items have the same key; one of them is listed under new_key */
     VAULTFMT_NOTE_SETTLED = 24,                /* the copy has settled the item's conflicts; nothing shown changed */
-    VAULTFMT_NOTE_SLOT_READS_MORE = 25         /* granted the groups in one copy; the other one put values into them */
+    VAULTFMT_NOTE_SLOT_READS_MORE = 25,        /* granted the groups in one copy; the other one put values into them */
+    VAULTFMT_NOTE_FORGETTING_NOT_CARRIED_OUT = 26, /* values were forgotten under old keys, so they were kept */
+    VAULTFMT_NOTE_ATTRIBUTES_NOT_REMOVED = 27, /* attributes were removed under old keys, so they were kept */
+    VAULTFMT_NOTE_LIMIT_NOT_CARRIED_OUT = 28,  /* set under old keys: the number of earlier values in the text */
+    VAULTFMT_NOTE_SLOTS_OF_BOTH = 29           /* the copies had no full slot in common; those of both were kept */
 };
 
 typedef struct vaultfmt_merge_note {

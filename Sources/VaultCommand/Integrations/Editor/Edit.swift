@@ -70,13 +70,15 @@ struct Edit: ParsableCommand {
         try dated.keepDate(ofSecretOf: item, unlessNew: edited, in: opened)
         let changes = dated
         let conflicts = try ConflictsBefore(of: [item], in: opened)
-        try opened.transaction { transaction throws(VaultError) in
+        let dropped = try opened.transaction { (transaction) throws(VaultError) -> [DroppedValue] in
             guard try transaction.item(item.key)?.revision == item.revision else {
                 throw VaultError(
                     .busy, "the item was changed by another process in the meantime; the edited text was not stored")
             }
             try transaction.set(item.key, secret: edited, attributes: changes)
+            return transaction.crowdedOut
         }
+        DroppedValues.report(dropped, in: opened)
         try conflicts.report(in: opened)
     }
 }

@@ -37,8 +37,8 @@ enum FieldEdit {
         }
         guard let edited = try SecretEditor.edit(before) else { return Terminal.note("nothing was changed") }
         let key = try key(item.key, field, name, edited)
-        var dated = AttributeChanges(
-            set: key == nil ? Attributes([Attribute(name, keeping: edited, flags: nil)]) : Attributes())
+        let attribute = try key == nil ? AttributeRules.edited(name, edited, of: item) : nil
+        var dated = AttributeChanges(set: Attributes(attribute.map { [$0] } ?? []))
         dated.sealUsual(of: item)
         try dated.keepDate(ofSecretOf: item, in: vault)
         let changes = dated
@@ -53,6 +53,7 @@ enum FieldEdit {
             }
             if !changes.isEmpty { try transaction.update(key ?? item.key, attributes: changes) }
         }
+        if let attribute { AttributeRules.noteReadable(attribute, in: [item], .line) }
         try conflicts.report(in: vault)
     }
 

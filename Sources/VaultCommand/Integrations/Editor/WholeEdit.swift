@@ -159,9 +159,9 @@ struct WholeEdit: ~Copyable {
             }
             guard isField else {
                 if attributes.attribute(name) == nil { added.append((line, name)) }
-                let old = attributes.attribute(entry.name)?.secret
+                let old = attributes.attribute(name)?.secret
                 if let old, old.equals(value) { return }
-                changes.attributes.set.set(Attribute(entry.name, keeping: value, flags: nil))
+                changes.attributes.set.set(try edited(name, value, line))
                 return
             }
             guard entry.name != "secret" else {
@@ -205,6 +205,15 @@ struct WholeEdit: ~Copyable {
                 line: line,
                 message: "\(TerminalText.quoted(name)) is a field of the item, and would hide an attribute of "
                     + "that name; choose another name")
+        }
+    }
+
+    /// Returns a new or changed attribute, which must follow the same rules as one that is given as an option.
+    private func edited(
+        _ name: String, _ value: consuming Secret, _ line: Int
+    ) throws(ItemTemplate.Fault) -> Attribute {
+        do throws(CommandFailure) { return try AttributeRules.edited(name, value, of: item) } catch {
+            throw ItemTemplate.Fault(line: line, message: error.message)
         }
     }
 
@@ -269,6 +278,10 @@ struct WholeEdit: ~Copyable {
             }
         }
         if Terminal.errorIsTerminal { Terminal.note("changed \(ItemText.summary(changes.key))") }
+        for attribute in changes.attributes.set.all {
+            AttributeRules.noteNotes(attribute.name)
+            AttributeRules.noteReadable(attribute, in: [item], .line)
+        }
         try conflicts.report(in: vault)
     }
 }

@@ -36,8 +36,7 @@ struct GitCredential: ParsableCommand {
             return Terminal.note("git's request has \(flaw), so it matches nothing in the vault")
         }
         guard let place = GitPlace(request) else {
-            guard GitPlace.hasInvalidPort(request) else { return }
-            let flaw = "git's request has a port that is not a number up to 65535"
+            guard let flaw = GitPlace.flaw(of: request).map({ "git's request has \($0)" }) else { return }
             guard operation == "store" else { return Terminal.note("\(flaw), so it matches nothing in the vault") }
             throw CommandFailure(.usage, "\(flaw), so the password was not stored; correct the address")
         }

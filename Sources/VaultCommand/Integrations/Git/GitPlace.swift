@@ -16,9 +16,8 @@ struct GitPlace {
     init?(_ request: borrowing GitRequest) {
         guard let networkProtocol = request.networkProtocol, !networkProtocol.isEmpty else { return nil }
         let path = request.path.map(Self.withoutSlash)
-        guard let (server, port) = Self.split(request.host ?? ""), !server.isEmpty || !(path ?? "").isEmpty else {
-            return nil
-        }
+        guard case .valid(let server, let port) = GitHost(request.host ?? ""), !server.isEmpty || !(path ?? "").isEmpty
+        else { return nil }
         self.networkProtocol = networkProtocol.lowercased()
         self.server = server.lowercased()
         self.port = port
@@ -26,8 +25,14 @@ struct GitPlace {
         username = request.username
     }
 
-    /// Returns whether a request names no place because of the port in its host.
-    static func hasInvalidPort(_ request: borrowing GitRequest) -> Bool { split(request.host ?? "") == nil }
+    /// Returns what is wrong with the host of a request, if it names no place because of that.
+    static func flaw(of request: borrowing GitRequest) -> String? {
+        switch GitHost(request.host ?? "") {
+        case .valid: nil
+        case .invalidPort: "a port that is not a number from 1 to 65535"
+        case .invalidName: "a host that is neither a name nor an address in brackets"
+        }
+    }
 
     /// Returns the key for a new item at this place.
     func key(authenticationType: String) throws -> ItemKey {
@@ -81,16 +86,38 @@ struct GitPlace {
     }
 
     private static func withoutSlash(_ path: String) -> String { path.hasPrefix("/") ? String(path.dropFirst()) : path }
+}
 
-    /// `host`, `host:port`, `[address]` or `[address]:port`; nil if the port is not valid.
-    private static func split(_ text: String) -> (server: String, port: UInt32)? {
-        let bracket = text.hasPrefix("[") ? text.firstIndex(of: "]") : nil
-        let rest = bracket.map { text[text.index(after: $0)...] } ?? text[...]
-        guard let colon = rest.lastIndex(of: ":") else {
-            return (bracket.map { String(text[text.index(after: text.startIndex)..<$0]) } ?? text, 0)
+/// The host of a request: `host`, `host:port`, `[address]` or `[address]:port`.
+private enum GitHost {
+    /// The port is 0 if none is given.
+    case valid(server: String, port: UInt32)
+    case invalidPort
+    case invalidName
+
+    init(_ text: String) {
+        let server: Substring
+        let rest: Substring
+        if text.hasPrefix("["), let bracket = text.firstIndex(of: "]") {
+            server = text[text.index(after: text.startIndex)..<bracket]
+            rest = text[text.index(after: bracket)...]
+        } else {
+            server = text.prefix { $0 != ":" }
+            rest = text[server.endIndex...]
         }
-        guard let port = UInt32(rest[rest.index(after: colon)...]), port <= 65_535 else { return nil }
-        let server = bracket.map { text[text.index(after: text.startIndex)..<$0] } ?? text[..<colon]
-        return (String(server), port)
+        self = Self.host(server, rest, isEmpty: text.isEmpty)
+    }
+
+    /// - `rest`: The text after the name or the address: nothing, or a colon and a port in its only form.
+    private static func host(_ server: Substring, _ rest: Substring, isEmpty: Bool) -> GitHost {
+        let isName = !server.isEmpty && !server.contains("[") && !server.contains("]")
+        guard isName || isEmpty else { return .invalidName }
+        guard !rest.isEmpty else { return .valid(server: String(server), port: 0) }
+        let digits = rest.dropFirst()
+        guard rest.hasPrefix(":"), !digits.contains(":") else { return .invalidName }
+        guard digits.first != "0", digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt32(digits),
+            port <= 65_535
+        else { return .invalidPort }
+        return .valid(server: String(server), port: port)
     }
 }

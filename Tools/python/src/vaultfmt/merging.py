@@ -25,8 +25,8 @@ class MergeOutcome(enum.IntEnum):
 
 
 class NoteKind(enum.IntEnum):
-    """What a merge found; `vaultfmt.h` says what each means. Those up to KEPT_FOR_DEVICE and SETTLED are about an
-    item, and those with SLOT about a slot.
+    """What a merge found; `vaultfmt.h` says what each means. Those up to KEPT_FOR_DEVICE, SETTLED,
+    FORGETTING_NOT_CARRIED_OUT and ATTRIBUTES_NOT_REMOVED are about an item, and those with SLOT about a slot.
     """
 
     CONFLICT = 1
@@ -53,12 +53,16 @@ class NoteKind(enum.IntEnum):
     SHARED_KEY = 23
     SETTLED = 24
     SLOT_READS_MORE = 25
+    FORGETTING_NOT_CARRIED_OUT = 26
+    ATTRIBUTES_NOT_REMOVED = 27
+    LIMIT_NOT_CARRIED_OUT = 28
+    SLOTS_OF_BOTH = 29
 
 
 @dataclasses.dataclass(frozen=True)
 class MergeNote:
-    """A finding of a merge. `text` is a slot's name, an extension's, or what is damaged; `is_ours` says, of a slot that was
-    changed in both copies, whether this vault's change is in force.
+    """A finding of a merge. `text` is a slot's name, an extension's, a number of earlier values, or what is damaged;
+    `is_ours` says, of a slot that was changed in both copies, whether this vault's change is in force.
     """
 
     kind: NoteKind
