@@ -3,10 +3,11 @@ package import VaultFmt
 /// All factors that were given or typed. They open any slot that requires no other factors and that requires each
 /// factor that an option names.
 package struct GivenFactors: ~Copyable {
-    /// The factors that options name, apart from a raw key, which is always alone.
+    /// The factors that options name, apart from a raw key, which is always used alone.
     ///
     /// An option is a choice of slot, whereas a variable applies to every command and every vault. A slot is therefore
-    /// tried only if it requires all of these factors; those from variables can complete them, but open no slot alone.
+    /// tried only if it requires all of these factors; factors from variables can complete them, but open no slot
+    /// alone.
     package struct Named: OptionSet, Sendable {
         package let rawValue: UInt8
 
@@ -32,7 +33,7 @@ package struct GivenFactors: ~Copyable {
     package var rawKey: Secret?
     /// The source of an external key, such as recipients or identities.
     package var external: (any SlotFactor)?
-    /// Those of the factors that options name.
+    /// Which of the given factors options name.
     package var named: Named
 
     package init(
@@ -90,6 +91,17 @@ package struct GivenFactors: ~Copyable {
         return all.filter { Named(requiredBy: $0).isSuperset(of: named) }
     }
 
+    /// Returns the combinations in the order in which to try them.
+    ///
+    /// If options name factors, the combination of exactly these comes first: it identifies a slot, for example the one
+    /// to change, and variables must not replace it by another.
+    package borrowing func attempts() throws(VaultError) -> [FactorKinds] {
+        let all = try combinations()
+        let named = self.named
+        let asNamed = all.filter { Named(requiredBy: $0) == named }
+        return asNamed + all.filter { !asNamed.contains($0) }
+    }
+
     /// Returns the kind of the given key file; nil if there is none.
     package borrowing func keyFileKind() throws(VaultError) -> FactorKinds? {
         guard let file = try readKeyFile() else { return nil }
@@ -114,26 +126,21 @@ package struct GivenFactors: ~Copyable {
         return try factors(all)
     }
 
-    /// Calls `body` with each combination that a slot can require until a call does not throw `noSlotOpens`; if every
-    /// call does, throws one of these errors, if possible that of a combination that a slot requires.
-    ///
-    /// If options name factors, the combination of exactly these is tried first: it identifies a slot, for example the
-    /// one to change, and variables must not replace it by another.
+    /// Calls `body` with each combination that a slot can require until a call does not throw `noSlotOpens`. If every
+    /// call throws it, throws one of these errors: if possible, the error for a combination that a slot requires.
     ///
     /// If a provider fails, for example because a program or a device is missing, other factors are still tried; the
     /// provider's error is thrown if they do not open the vault.
     package borrowing func tryEach<R: ~Copyable>(
         _ body: (borrowing Factors, FactorKinds) throws(VaultError) -> R
     ) throws(VaultError) -> R {
-        let all = try combinations()
-        let named = self.named
-        let asNamed = all.filter { Named(requiredBy: $0) == named }
+        let mostSpecific = try combinations().first
         var (refused, failed): (VaultError?, VaultError?)
-        for kinds in asNamed + all.filter({ !asNamed.contains($0) }) {
+        for kinds in try attempts() {
             do throws(VaultError) { return try body(try factors(kinds), kinds) } catch {
                 switch error.code {
                 case .noSlotOpens:
-                    let isTelling = error.triedSlot && (kinds == all.first || refused?.triedSlot == false)
+                    let isTelling = error.triedSlot && (kinds == mostSpecific || refused?.triedSlot == false)
                     if isTelling || refused == nil { refused = error }
                 case _ where kinds.contains(.externalKey): failed = failed ?? error
                 default: throw error

@@ -3,17 +3,17 @@ internal import VaultCrypto
 package import VaultFmt
 internal import VaultStore
 
-/// The key of an opened slot, as one process of a program hands it to another, which then opens the vault without
-/// deriving the key again.
+/// The key of an opened slot, in the form in which one process of a program hands the key to another process. The other
+/// process then opens the vault without deriving the key again.
 package struct HandedKey: ~Copyable {
-    /// The number of encoded bytes: the ids of the vault and of the slot, and the slot's wrapping key.
+    /// The length of the encoding in bytes: it consists of the vault's id, the slot's id and the slot's wrapping key.
     package static let size = keyStart + Format.keySize
     private static let keyStart = 32
 
     let vault: VaultID
     let key: KeptKey
 
-    /// Returns the key of the slot that opened a vault, encoded. Throws `locked`.
+    /// Returns the encoded key of the slot that opened a vault. Throws `locked`.
     package static func encoded(_ vault: Vault) throws(VaultError) -> Secret {
         let key = try vault.keptKey()
         let ids = vault.id.bytes.bytes + key.slot.bytes
@@ -27,7 +27,7 @@ package struct HandedKey: ~Copyable {
         return encoded
     }
 
-    /// Decodes a key; returns nil unless there are ``size`` bytes.
+    /// Decodes a key; returns nil unless there are exactly ``size`` bytes.
     package static func decoded(_ bytes: UnsafeRawBufferPointer) -> HandedKey? {
         guard bytes.count == size, let vault = Bytes16(Array(bytes[..<16])),
             let slot = Bytes16(Array(bytes[16..<keyStart]))
@@ -41,8 +41,8 @@ extension Machine {
     /// Opens a vault with a key that another process hands over. The vault is compared with the state that this machine
     /// remembers, as in ``open(_:factors:options:)``.
     ///
-    /// Throws the same errors as that function except `kdfLimit`, and `noSuchSlot` or `noSlotOpens` if the slot was
-    /// removed or changed since.
+    /// Throws the same errors as that function except `kdfLimit`, and `noSuchSlot` or `noSlotOpens` if the slot has
+    /// since been removed or changed.
     package func open(
         _ path: String, handed key: borrowing HandedKey, options: consuming OpenOptions
     ) throws(VaultError) -> Vault {

@@ -31,7 +31,7 @@ package struct Memory: Sendable {
             },
             committed: { (watched, isCopy) in
                 record(watched)
-                // The newest change of a copy that a merge takes over can be another machine's.
+                // If a merge takes over another copy, the newest change may have been made by another machine.
                 if !isCopy { noteOwn(watched) }
             })
     }

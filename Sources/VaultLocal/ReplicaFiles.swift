@@ -98,8 +98,8 @@ final class ReplicaFiles: Sendable {
 
     // MARK: two writers
 
-    /// Finds the ids of this machine that another writer also uses: for such an id, the state's row has a revision that
-    /// this machine never made (section 7.5). Such ids are not used again.
+    /// Finds this machine's ids that another writer also uses. The state's row for such an id has a revision that this
+    /// machine never made (section 7.5). These ids are not used again.
     ///
     /// - Parameters:
     ///   - vault: The vault.

@@ -61,7 +61,7 @@ package enum TerminalText {
 
     /// Returns whether the character could control a terminal, end a line, or reorder the text around it.
     ///
-    /// Text for programs escapes only these characters: joiners and variation selectors belong to honest names, and
+    /// Text for programs escapes only these characters: joiners and variation selectors occur in legitimate names, and
     /// which code points are unassigned depends on the version of Unicode.
     package static func isControlling(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value < 0x7F { return scalar.value < 0x20 }

@@ -44,7 +44,7 @@ struct ReadmeTests {
             "README.md", "SECURITY.md", "CHANGELOG.md", "Docs/building.md", "Docs/incidents.md",
             "Docs/many-machines.md", "Docs/programs.md", "Docs/releasing.md",
             "Spec/performance.md", "Spec/rationale.md", "Spec/threat-model.md", "Spec/vaultfmt-1.md", "Tools/README.md",
-            "Tools/python/README.md", "CONTRIBUTING.md",
+            "Tools/python/README.md", "CONTRIBUTING.md", "ARCHITECTURE.md",
         ]
         for document in documents {
             let folder = Self.root.appendingPathComponent(document).deletingLastPathComponent()

@@ -258,7 +258,7 @@ struct BackupTests {
         #expect(elsewhere.contains("sound up to generation") && elsewhere.contains("are not part of any change"))
     }
 
-    @Test("verify checks an older copy, too: a sound one up to its generation, another by what is damaged in it")
+    @Test("verify checks an older copy, too: it reports the generation of a sound one, and the damage in any other")
     func verifiedCopies() throws {
         let sandbox = try sandbox()
         let run = try sandbox.ok("verify", "yesterday.vault")

@@ -101,7 +101,7 @@ struct FactorChoiceTests {
     }
 
     @Test(
-        "a key file that opens nothing opens nothing, even if the passphrase in the environment would",
+        "a key file that fits no slot opens nothing, even if the passphrase in the environment would",
         arguments: ["VAULTFMT_PASSPHRASE_FILE", "VAULTFMT_PASSPHRASE"])
     func wrongKeyFile(_ variable: String) throws {
         _ = try makeSlots()
@@ -150,6 +150,20 @@ struct FactorChoiceTests {
         sandbox.environment["VAULTFMT_KEY_FILE"] = nil
         try isRefused("it opens with a passphrase and a generated", ["get", "svc", "--passphrase-file", new])
         #expect(try sandbox.ok("get", "svc", "--passphrase-file", new, "--key-file", key).output == "s3cret")
+    }
+
+    @Test("a salvaged vault opens with the passphrase that is given, even if another slot also needs the key file")
+    func salvage() throws {
+        let key = try generate("second.key")
+        let (first, second) = (["--passphrase-file", passphrase], ["--new-key-file", key])
+        try sandbox.ok(["create", "--kdf", "testing"] + first)
+        try sandbox.ok(["set", "svc"] + first, input: "s3cret".utf8)
+        try sandbox.ok(["slot", "add", "--new-passphrase-file", passphrase, "--kdf", "testing"] + first + second)
+        sandbox.environment["VAULTFMT_KEY_FILE"] = key
+        let saved = sandbox.path("saved.vault")
+        try sandbox.ok(["salvage", "--output", saved, "--kdf", "testing"] + first)
+        sandbox.environment["VAULTFMT_KEY_FILE"] = nil
+        #expect(try sandbox.ok(["get", "svc", "--vault", saved] + first).output == "s3cret")
     }
 
     @Test("factors that options give together are needed together")

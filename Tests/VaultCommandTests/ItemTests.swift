@@ -483,7 +483,7 @@ struct ItemTests {
         }
     }
 
-    @Test("control characters, and marks that turn the direction, are escaped for programs")
+    @Test("control characters, and marks that reverse the direction of text, are escaped for programs")
     func controlCharacters() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", "a", "--label", "x\u{1B}[31my\u{7F}\tz\u{202E}\u{9B}", input: "s".utf8)

@@ -194,7 +194,7 @@ struct MissingSecretTests {
         return terminal.screen
     }
 
-    @Test("is not among those that check counts as checked, also after its earlier value was forgotten, which is said")
+    @Test("is not counted as checked, even after its earlier value was forgotten, and check gives that reason")
     func notChecked() throws {
         let branch = try Branch()
         let sandbox = branch.sandbox

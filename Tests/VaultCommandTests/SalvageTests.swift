@@ -36,7 +36,7 @@ struct SalvageTests {
         try sandbox.ok("list", "--vault", sandbox.path(name)).lines.map { $0.components(separatedBy: "\t")[1] }
     }
 
-    @Test("without any commit it recovers nothing by itself, says of how many items, and which option recovers them")
+    @Test("without any commit, it recovers nothing by default, and names the number of items and the option for them")
     func onlyCommit() throws {
         try sandbox.ok("compact")
         let run = try salvage(cut())

@@ -14,7 +14,7 @@ struct ScopeTests {
         try sandbox.write("raw-\(byte)", [UInt8](repeating: byte, count: 32))
     }
 
-    @Test("what a scoped slot cannot check is exit 77, as for 'check', and not a damage")
+    @Test("objects that a scoped slot cannot check lead to exit 77, as with 'check', and are not called damaged")
     func unchecked() throws {
         let sandbox = try sandbox()
         let key = try key(sandbox)

@@ -16,7 +16,7 @@ struct UndoTests {
             String.init)
     }
 
-    @Test("of an item's place, the part that differs is named")
+    @Test("the part of an item's place that differs is named")
     func places() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", "ann", input: "one".utf8)

@@ -66,7 +66,7 @@ struct VaultTests {
         try sandbox.fails(66, "'\(path)2'", "get", "svc", "--vault", path + "2")
     }
 
-    @Test("create says of a link to nothing that it is one, and makes no file at its target")
+    @Test("create names a dangling link as such, and creates no file at its target")
     func danglingLink() throws {
         let sandbox = try Sandbox()
         let link = sandbox.path("link.vault")

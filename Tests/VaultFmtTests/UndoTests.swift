@@ -168,6 +168,23 @@ struct UndoTests {
         #expect(earlier.count { $0.attribute == nil } == 1 && earlier.count { $0.attribute == "notes" } == 1)
     }
 
+    @Test("a value that is left to settle again is not called dropped")
+    func leftAgainWithoutRoom() throws {
+        let copies = try Copies(kept: 2) { vault in try vault.put(try key("a"), "0") }
+        let vault = copies.ours
+        try copies.theirs.put(try key("a"), "theirs")
+        copies.tick()
+        try vault.put(try key("a"), "ours")
+        try vault.merge(copies.theirs)
+        let before = vault.state
+        #expect(try secret(vault, "a") == "ours" && left(in: vault).count == 1)
+        try vault.put(try key("a"), "later")
+        let dropped = try vault.undo(to: before, from: vault.state, settles: false)
+        #expect(try secret(vault, "a") == "ours" && left(in: vault).count == 1)
+        #expect(dropped.isEmpty, "\(dropped)")
+        #expect(try vault.earlierValues(of: try key("a")).map(\.attribute) == [nil])
+    }
+
     // MARK: a branch under a replaced key
 
     /// A vault and a copy that went on under the old keys; the copy's item `d` is here, and shows no secret until it is

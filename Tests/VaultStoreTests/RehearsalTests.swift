@@ -68,7 +68,7 @@ struct RehearsalTests {
         #expect(try file.bytes(100, at: 0) == Array(Self.original[..<100]))
     }
 
-    @Test("are others than those of the rehearsal over whose file they are")
+    @Test("differ from those of the rehearsal whose file they overlay")
     func nested() throws {
         let files = try files()
         let outer = try files.create("b.vault")

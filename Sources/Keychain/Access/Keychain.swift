@@ -10,8 +10,8 @@ public let KeychainAccessErrorDomain = "com.kishikawakatsumi.KeychainAccess.erro
 
 /// The passwords of one service or server, stored in a vault.
 ///
-/// This class is source-compatible with the library of the same name for Apple's Keychain. If a file cannot behave like
-/// the Keychain, the guide *Bringing Keychain code to Linux* explains what happens instead. An instance only holds its
+/// This class is source-compatible with the KeychainAccess library for Apple's Keychain. The guide *Bringing Keychain
+/// code to Linux* explains the cases in which a file cannot behave like that Keychain. An instance only holds its
 /// search criteria: every call works on the newest state of the vault that the process uses (see `configure(vault:)`),
 /// and every change is one commit. Any number of threads may share a `Keychain`, and any number of processes may share
 /// a vault.

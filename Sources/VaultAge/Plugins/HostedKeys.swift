@@ -6,7 +6,7 @@ struct HostedRecipient: Recipient {
     let recipient: PluginRecipient
 
     var text: String { recipient.text }
-    /// The number of a recipient's characters that an error message shows.
+    /// The maximum number of characters of a recipient that an error message shows.
     private static let shown = 24
     var kind: RecipientKind { .plugin(recipient.name) }
 

@@ -9,7 +9,7 @@ struct PluginSession: ~Copyable {
     private var stream: PluginStream
     /// The first error that the plugin reported.
     private(set) var reported: AgeError?
-    /// Why a question could not be answered; nil if all questions were answered as the plugin requires.
+    /// The reason a question could not be answered; nil if all questions were answered as the plugin requires.
     private var refusal: String?
     private var questions = 0
 

@@ -18,11 +18,11 @@ final class AskingProcess {
     /// The program's output; nil once it has ended.
     private var output: Int32?
     private let ended: () -> Void
-    /// Whether the program was told to terminate.
+    /// True if the program was told to terminate.
     private var isUnwanted = false
-    /// Whether the process has been waited for.
+    /// True if the process has been waited for.
     private(set) var hasEnded = false
-    /// Whether processes that it started have been killed and have not exited yet.
+    /// True if processes that it started have been killed and have not exited yet.
     private(set) var hasRest = false
     /// The answer; nil until there is one.
     private(set) var answer: PersonAnswer?
@@ -166,7 +166,7 @@ final class AskingProcess {
         ended()
     }
 
-    /// Whether a process remains in the program's group. The group's id cannot be reused while one does.
+    /// True if a process remains in the program's group. The group's id cannot be reused while one does.
     private var isGroupLeft: Bool { kill(-process, 0) == 0 || errno != ESRCH }
 
     /// Sends a signal to the program and to everything it has started.

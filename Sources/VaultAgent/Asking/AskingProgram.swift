@@ -40,10 +40,10 @@ package struct AskingPrograms {
         self.names = names
     }
 
-    /// Whether there is a program that asks for consent.
+    /// True if there is a program that asks for consent.
     package var canAskForConsent: Bool { consent != nil }
 
-    /// Whether there is a program that asks for passphrases.
+    /// True if there is a program that asks for passphrases.
     package var canAskForPassphrase: Bool { passphrase != nil }
 
     /// Returns the program that asks a question; nil if there is none.

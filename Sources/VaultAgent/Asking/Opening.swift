@@ -2,17 +2,17 @@ internal import Glibc
 package import VaultExchange
 package import VaultFmt
 
-/// A process of this program that derives the vault's key from a typed passphrase. That takes up to several seconds,
-/// during which the agent serves its other clients.
+/// A process of this program that derives the vault's key from a typed passphrase. The derivation can take several
+/// seconds, during which the agent serves its other clients.
 ///
 /// The process gets a socket as its standard input and output. It reads the passphrase, writes an answer of at most
 /// ``longestAnswer`` bytes, and exits; only the command knows what the answer means.
 package final class Opening {
-    /// The longest passphrase, and the longest message with one, in bytes: its length in two bytes, the lower one
-    /// first, and the passphrase.
+    /// The maximum lengths in bytes of a passphrase and of the message that contains it. The message consists of the
+    /// passphrase's length, in two bytes with the lower one first, and the passphrase.
     package static let longestPassphrase = PinentryDialog.longestPassphrase
     package static let longestMessage = 2 + longestPassphrase
-    /// The longest answer, in bytes; the rest of a longer one is not read.
+    /// The maximum length of an answer in bytes; any further bytes are not read.
     package static let longestAnswer = 4096
     /// How long the process may take, in milliseconds.
     static let patience: UInt64 = 120_000
@@ -28,8 +28,8 @@ package final class Opening {
 
     /// Starts the process and sends it the passphrase.
     ///
-    /// - `start`: Starts it as the leader of a process group, with a socket as its standard input and output, and
-    ///   returns its process id.
+    /// - `start`: Starts the process as the leader of a process group, with a socket as its standard input and output,
+    ///   and returns the process id.
     static func start(
         _ passphrase: SharedSecret, now: UInt64, by start: (_ socket: Int32) throws(AgentError) -> Int32
     ) throws(AgentError) -> Opening {
@@ -62,7 +62,7 @@ package final class Opening {
 
     deinit { abandon() }
 
-    /// Sends the passphrase, and closes the socket for writing. It never waits: the message is shorter than the
+    /// Sends the passphrase, and closes the socket for writing. This never waits: the message is shorter than the
     /// socket's buffer, so a short write means that the process has ended. Returns false in that case.
     private func tell(_ passphrase: SharedSecret) -> Bool {
         guard let socket else { return false }
@@ -86,7 +86,7 @@ package final class Opening {
     /// The descriptor to poll; nil once the answer is complete.
     var descriptor: Int32? { socket }
 
-    /// Whether the process has written its answer, or has ended without one.
+    /// True if the process has written its answer, or has ended without one.
     var hasAnswered: Bool { socket == nil }
 
     /// Reads what the process has written so far.
@@ -105,7 +105,7 @@ package final class Opening {
         }
     }
 
-    /// Passes the answer so far to a function; it is empty if the process has ended without one.
+    /// Passes the answer so far to a function; the answer is empty if the process has ended without one.
     func withAnswer<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         let used = count
         return try answer.withUnsafeBytes { (bytes) throws(E) -> R in

@@ -6,7 +6,7 @@ internal import VaultFmt
 final class PinentryDialog {
     private struct Command {
         let line: [UInt8]
-        /// Whether the question can be asked even if pinentry rejects this command: not every pinentry supports every
+        /// True if the question can be asked even if pinentry rejects this command: not every pinentry supports every
         /// command.
         var isOptional = false
     }
@@ -17,7 +17,7 @@ final class PinentryDialog {
     private var commands: ArraySlice<Command>
     /// The command whose result is awaited; nil until pinentry has sent its greeting.
     private var awaited: Command?
-    /// Whether this command has yet to be sent, so that nothing pinentry has written answers it.
+    /// True if this command has yet to be sent, so that nothing pinentry has written answers it.
     private var isUnsent = false
     private var line = SecretBuffer(capacity: AssuanLine.longest)
     private var lineCount = 0

@@ -121,7 +121,7 @@ final class Questions {
         waiting.insert(Waiting(query: tried.query, asker: tried.asker), at: 0)
     }
 
-    /// Whether anyone waits for a passphrase that opens the vault: to be typed, or to be tried.
+    /// True if anyone waits for a passphrase that opens the vault: to be typed, or to be tried.
     func hasPassphraseAskers(where isMeant: (Asker) -> Bool = { _ in true }) -> Bool {
         if let tried, isMeant(tried.asker) { return true }
         if let asked, asked.query.wantsPassphrase, let asker = asked.asker, isMeant(asker) { return true }

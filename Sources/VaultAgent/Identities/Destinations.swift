@@ -2,7 +2,7 @@
 struct DestinationHop: Hashable, Sendable {
     struct HostKey: Hashable, Sendable {
         let key: PublicKey
-        /// Whether this is the key of a certificate authority for the host.
+        /// True if this is the key of a certificate authority for the host.
         let isAuthority: Bool
     }
 

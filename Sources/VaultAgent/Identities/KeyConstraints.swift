@@ -2,7 +2,7 @@
 struct KeyConstraints: Hashable, Sendable {
     /// The lifetime in seconds; nil if the key is kept until it is removed.
     var lifetime: UInt32?
-    /// Whether a person must agree to each signature.
+    /// True if a person must agree to each signature.
     var needsConfirmation = false
     /// Where the key may be used; nil if it may be used anywhere.
     var destinations: [Destination]?

@@ -25,7 +25,7 @@ package final class ServedVault {
 
     struct Opened {
         let vault: Vault
-        /// Whether the vault was opened with the key that `unlock` keeps, so that `lock` closes it as well.
+        /// True if the vault was opened with the key that `unlock` keeps, so that `lock` closes it as well.
         let isKept: Bool
         /// When the key that `unlock` keeps expires, as last checked.
         var keptEnd: UInt64?
@@ -59,21 +59,21 @@ package final class ServedVault {
     /// The reason why someone locked the vault, as long as that is in effect; nil otherwise. While it is set, the given
     /// factors do not open the vault, but a typed passphrase or `vaultfmt unlock` does.
     private var hold: String?
-    /// Whether the given factors have opened the vault without asking anyone.
+    /// True if the given factors have opened the vault without asking anyone.
     private var opensUnasked = false
     /// Keys that a client has removed; they are not offered until the vault is opened again.
     var hidden: Set<[UInt8]> = []
-    /// Whether keys are listed while the vault is locked.
+    /// True if keys are listed while the vault is locked.
     private let listsLocked: Bool
     /// The keys to list while the vault is locked: those offered when it was last locked.
     var remembered: [ListedKey] = []
     /// The public keys whose items required confirmation when the vault was last locked. If a client has added one of
     /// these keys, it still requires confirmation, so locking the vault does not remove that protection.
     private(set) var confirmedWhenLocked: Set<[UInt8]> = []
-    /// Why the open vault's file could not be read the last time, and since when, in seconds since 1970; nil if it
-    /// could.
+    /// The reason the open vault's file could not be read the last time, and since when, in seconds since 1970; nil
+    /// if it could be read.
     private(set) var unreadable: (reason: String, since: UInt64)?
-    /// Why the vault must stay locked for now; nil if it may be opened.
+    /// The reason the vault must stay locked for now; nil if it may be opened.
     private var barrier: String?
     /// How many times the vault has been locked. Comparing it reveals whether the vault was locked and reopened in
     /// between.
@@ -132,7 +132,7 @@ package final class ServedVault {
         return barrier ?? reason
     }
 
-    /// Whether the vault must stay locked for now.
+    /// True while the vault must stay locked.
     package var isBarred: Bool { barrier != nil }
 
     /// Locks the vault and keeps it locked until `allowOpening` is called, regardless of kept keys, given factors and
@@ -146,7 +146,7 @@ package final class ServedVault {
     /// Ends the effect of `bar`; the vault remains locked as after any other `lock(at:_:)`.
     package func allowOpening() { barrier = nil }
 
-    /// Whether the vault is open but its file could not be read the last time.
+    /// True if the vault is open but its file could not be read the last time.
     package var isUnreadable: Bool { unreadable != nil }
 
     /// Forgets the vault's keys until it is opened again.
@@ -184,7 +184,8 @@ package final class ServedVault {
     package func lock(at other: String?, _ reason: String) -> Bool {
         if let other, let place, other != place, other != path { return false }
         lockRequests &+= 1
-        // Before anyone is told that the vault is locked: a key that is still being derived must not open it.
+        // This must come before anyone is told that the vault is locked: a key that is still being derived must not
+        // open it.
         abandonOpening()
         hold = reason
         if known == nil { known = idOfFile }

@@ -16,10 +16,10 @@ struct SessionBindings: Sendable {
     }
 
     private(set) var sessions: [Session] = []
-    /// Whether a binding has failed, so that the path is unknown.
+    /// True if a binding has failed, so that the path is unknown.
     private var isBroken = false
 
-    /// Whether requests come, or may come, from another host.
+    /// True if requests come, or may come, from another host.
     var isForwarded: Bool { isBroken || sessions.contains { $0.isForwarding } }
 
     /// Binds the connection to a session. Throws if the host has not proven its key, or if the session cannot follow

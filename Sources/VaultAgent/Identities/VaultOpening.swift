@@ -9,9 +9,10 @@ extension ServedVault {
 
     /// The time at which the key that `vaultfmt unlock` keeps expires, in seconds since 1970; nil if it keeps none.
     package struct KeptEnds {
-        /// Returns this time for the key of any of a vault's slots.
+        /// Returns the time at which the kept key expires, whichever of the vault's slots it belongs to.
         let any: (VaultID) -> UInt64?
-        /// Returns this time for the slot that opened a vault, because another slot's key must not keep the vault open.
+        /// Returns that time only if the key belongs to the slot that opened the vault, because another slot's key must
+        /// not keep the vault open.
         let ofSlot: (Vault) -> UInt64?
 
         package init(any: @escaping (VaultID) -> UInt64?, ofSlot: @escaping (Vault) -> UInt64?) {
@@ -40,7 +41,7 @@ extension ServedVault {
         /// Opens the vault with that process's answer, without deriving a key. Throws an `AgentError`, which is
         /// `refused` if the passphrase is wrong.
         let finish: (_ answer: UnsafeRawBufferPointer) throws(AgentError) -> Vault
-        /// Whether there is a program that asks for passphrases.
+        /// True if there is a program that asks for passphrases.
         let canAsk: Bool
 
         package init(
@@ -55,7 +56,7 @@ extension ServedVault {
         }
     }
 
-    /// Whether the vault is available to a client.
+    /// The availability of the vault to a client.
     package enum Readiness: Sendable, Equatable {
         case open
         /// The vault is locked and cannot be opened now.

@@ -55,7 +55,7 @@ struct AgentActivity {
 package struct AgentPeer: Sendable, Hashable {
     let process: UInt32
     let program: String
-    /// Whether the process's request came, or may have come, from another host.
+    /// True if the process's request came, or may have come, from another host.
     var isForwarded = false
 
     package init(process: UInt32, program: String) {

@@ -18,7 +18,7 @@ package final class AgentService {
     /// The service's knowledge of a client.
     package struct Client: Sendable {
         private let process: AgentPeer
-        /// Whether the client is connected to the control socket, which ssh never forwards.
+        /// True if the client is connected to the control socket, which ssh never forwards.
         package let isControl: Bool
         var bindings = SessionBindings()
 
@@ -39,7 +39,7 @@ package final class AgentService {
     private static let success: [UInt8] = [AgentMessage.success]
 
     private let vault: ServedVault
-    /// Whether a person can be asked for confirmation.
+    /// True if a person can be asked for confirmation.
     private let canConfirm: Bool
     /// The names of the programs that ask, for display; empty if there are none.
     private let asking: String
@@ -50,7 +50,7 @@ package final class AgentService {
     private var opener: AgentPeer?
     /// The state of the attached service; empty if there is none.
     var attachedState = ""
-    /// Whether a client has asked the agent to stop.
+    /// True if a client has asked the agent to stop.
     package private(set) var isStopped = false
 
     package init(_ vault: ServedVault, canConfirm: Bool, asking: String = "") {
@@ -305,7 +305,7 @@ package final class AgentService {
 
     var isVaultOpen: Bool { vault.lockedReason == nil }
 
-    /// Whether a client has locked the agent with a password.
+    /// True if a client has locked the agent with a password.
     var isClientLocked: Bool { lock.isLocked }
 
     /// How many times someone has asked to lock the vault.

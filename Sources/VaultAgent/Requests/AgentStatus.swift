@@ -6,11 +6,11 @@ package struct AgentStatus: Sendable, Equatable {
         /// The type, as `ssh-add -l` shows it.
         package let type: String
         package let fingerprint: String
-        /// Whether a client has added the key; otherwise, it is one of the vault's keys.
+        /// True if a client has added the key; otherwise, it is one of the vault's keys.
         package let isAdded: Bool
         package let hasCertificate: Bool
         package let needsConfirmation: Bool
-        /// Whether the key is restricted to destinations.
+        /// True if the key is restricted to destinations.
         package let isBound: Bool
         /// The remaining lifetime in seconds; nil if it is unlimited.
         package let remaining: UInt64?
@@ -19,15 +19,15 @@ package struct AgentStatus: Sendable, Equatable {
     package let vault: String
     /// The reason why the vault is locked; empty if it is open.
     package let locked: String
-    /// Why the last attempt to read the vault's file failed, and since when reading has failed, in seconds since 1970;
-    /// empty if the attempt succeeded.
+    /// The reason the last attempt to read the vault's file failed, and since when reading has failed, in seconds since
+    /// 1970; empty if the attempt succeeded.
     package let unreadable: String
     package let unreadableSince: UInt64
     /// The state of the attached service; empty if there is none.
     package let attached: String
     /// The programs that ask a person; empty if there are none.
     package let asking: String
-    /// Whether a client has locked the agent with a password.
+    /// True if a client has locked the agent with a password.
     package let isClientLocked: Bool
     /// The number of seconds until the vault is locked; nil if that is not limited.
     package let remaining: UInt64?

@@ -26,6 +26,6 @@ package final class AgentPlace {
         lock = -1
     }
 
-    /// Whether systemd has passed sockets to this process.
+    /// True if systemd has passed sockets to this process.
     package static var isActivated: Bool { ListeningSocket.isActivated }
 }

@@ -2,8 +2,8 @@ internal import CVaultShim
 internal import Glibc
 internal import VaultFmt
 
-/// Serves an agent at its sockets in a single thread. A slow client does not delay the others, and the thread sleeps
-/// until there is a request or something expires.
+/// Serves an agent's clients in a single thread. A slow client does not delay the others, and the thread sleeps until
+/// there is a request or something expires.
 package final class AgentServer {
     private let place: AgentPlace
     private let service: AgentService
@@ -185,7 +185,7 @@ package final class AgentServer {
         }
         switch answer {
         case .reply(let message):
-            // Before a client is told that it has locked the agent.
+            // This must come before the client is told that it has locked the agent.
             if service.isClientLocked, !questions.hasPassphraseAskers(where: Self.isAttached) { vault.abandonOpening() }
             finish(client, with: message)
         case .confirm(let question):
@@ -261,7 +261,7 @@ package final class AgentServer {
 
     /// Takes the result of the process that opens the vault with a typed passphrase, once it is known.
     private func takeOpening(now: UInt64) {
-        // The process was abandoned because the vault was opened otherwise, and the vault has been locked since.
+        // The process was abandoned because the vault was opened in another way, and the vault has since been locked.
         guard vault.opening != nil else { return questions.askTriedAgain() }
         guard let result = service.finishOpening(now: now) else { return }
         if let answered = questions.takeTried() { take(result, of: answered, now: now) }

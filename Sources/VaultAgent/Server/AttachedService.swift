@@ -7,7 +7,7 @@ package struct AttachedQuestion: Sendable, Equatable {
     package let number: UInt64
     /// The text, which begins with a fixed word.
     package let text: String
-    /// Whether the question is for the vault's passphrase; the answer is yes once the vault is open.
+    /// True if the question is for the vault's passphrase; the answer is yes once the vault is open.
     package let opensVault: Bool
 
     package init(number: UInt64, text: String, opensVault: Bool = false) {

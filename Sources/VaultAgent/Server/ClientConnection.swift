@@ -9,9 +9,9 @@ final class ClientConnection {
     /// The number that identifies the connection when it asks questions.
     let number: UInt64
     var client: AgentService.Client
-    /// Whether a request is waiting for a person.
+    /// True if a request is waiting for a person.
     var isWaiting = false
-    /// Whether the request is waiting for the vault to be opened.
+    /// True if the request is waiting for the vault to be opened.
     var awaitsVault = false
     /// The vault's lock count before the connection's question was added.
     var lockCount: UInt64 = 0

@@ -135,7 +135,7 @@ final class ListeningSocket {
         close(descriptor)
     }
 
-    /// Whether systemd has passed sockets to this process (sd_listen_fds(3)).
+    /// True if systemd has passed sockets to this process (sd_listen_fds(3)).
     static var isActivated: Bool {
         Environment.value("LISTEN_PID") == String(getpid()) && Environment.value("LISTEN_FDS") != nil
     }

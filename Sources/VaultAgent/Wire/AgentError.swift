@@ -1,4 +1,4 @@
-/// Why a key, a message or an agent cannot be used. The message is a single line and contains no secrets.
+/// The reason a key, a message or an agent cannot be used. The message is a single line and contains no secrets.
 package struct AgentError: Error, Equatable, Sendable {
     package enum Code: Sendable {
         /// The bytes do not have the expected form.

@@ -13,7 +13,7 @@ package struct ItemFilter {
     var attributes: [(name: String, value: [UInt8])] = []
     /// Words to search for.
     var words: [String] = []
-    /// Whether to search the notes as well, which requires opening every item that has notes.
+    /// True to search the notes as well, which requires opening every item that has notes.
     package var searchesNotes = false
 
     package init(folder: String? = nil, tags: [String] = []) {

@@ -168,7 +168,8 @@ package struct AccessOptions: ParsableArguments {
         defer { ControllingTerminal.endSeries() }
         if !noInput, try ControllingTerminal.waitForTurn() == true, let kept = try unlessKept() { return kept }
         let isAlone = given.isEmpty
-        // No slot opens with the factors that options name alone: they need not be tried again with each passphrase.
+        // The factors that options name have opened no slot by themselves, so they need not be tried alone again with
+        // each passphrase.
         if !given.named.isEmpty { given.named.insert(.passphrase) }
         var tries = 1
         while true {
@@ -220,8 +221,8 @@ package struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Opens a vault with the key of a slot that another process of this program has opened like `openSilently`; that
-    /// process has also reported the end of the file.
+    /// Opens a vault with the key of a slot that another process of this program has opened with `openSilently`; that
+    /// process has also reported any bytes after the newest state.
     package func open(_ path: String, handed key: borrowing HandedKey, writable: Bool) throws -> Vault {
         let machine = try ThisMachine.current()
         do throws(VaultError) {

@@ -34,7 +34,7 @@ package struct AttributeOptions: ParsableArguments {
     /// The secret's accessibility, if given.
     package var accessibility: Accessibility? { accessible?.value }
 
-    /// Whether the command must create this machine's device, which some accessibilities require.
+    /// True if the command must create this machine's device, which some accessibilities require.
     package var deviceNeed: DeviceNeed { accessibility?.isThisDeviceOnly == true ? .create : .ifThere }
 
     /// The attributes that the options remove.

@@ -13,7 +13,7 @@ package enum AttributeRules {
         /// A line in an editor, or a text that is the value of one attribute.
         case line
 
-        /// The advice that sets how often a secret should be changed.
+        /// The option or the line that sets how often a secret should be changed.
         fileprivate func every(_ interval: String) -> String {
             switch self {
             case .option: "--rotate-every \(interval)"
@@ -75,7 +75,7 @@ package enum AttributeRules {
             || ineffective.contains(name)
     }
 
-    /// Names that look like that of the interval, but have no effect.
+    /// Names that look like the name of the interval attribute, but have no effect.
     private static let ineffective: Set<String> = [
         "rotate", "rotate-every", "rotation", "max-age", "rotation-interval",
     ]

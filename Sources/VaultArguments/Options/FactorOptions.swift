@@ -56,7 +56,8 @@ package struct FactorOptions: ParsableArguments {
 
     /// The identity file that the environment names, if a slot of the vault may need it. The variable applies to all
     /// vaults, so the file is read and used only if no other given factor opens this vault. If options name a
-    /// passphrase, it can only complete that; if they name other factors, no slot requires it too.
+    /// passphrase, the identity can only complete the passphrase; if options name other factors, no slot requires an
+    /// identity as well.
     /// - `source`: Where to read the slots.
     package func spareIdentity(
         for path: String, beside given: borrowing GivenFactors, in source: SlotSource = .header

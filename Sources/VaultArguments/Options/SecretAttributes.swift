@@ -20,7 +20,8 @@ package struct SecretAttributes: ParsableArguments {
     /// True if the user is prompted for the values.
     package var asks: Bool { isGiven && Terminal.inputIsTerminal }
 
-    /// Fails before any prompt if there would be no value to read, or if a name is that of the one-time codes.
+    /// Fails before any prompt if there would be no value to read, or if an attribute has the name that is reserved for
+    /// one-time codes.
     /// - `others`: The attributes that other options specify.
     /// - `oneTime`: The seed of one-time codes, which may also be read from standard input.
     package func check(_ others: Attributes, _ oneTime: OneTimeSource, _ access: AccessOptions) throws {

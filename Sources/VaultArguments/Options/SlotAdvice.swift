@@ -4,8 +4,8 @@ package import VaultFmt
 
 /// Advice for when the factors do not open any slot: which factors the slots need, and how to provide them.
 package enum SlotAdvice {
-    /// If a failure means that no slot opens, adds the options that give factors, because those decide which slots are
-    /// tried, and advice on which factors to provide.
+    /// If a failure means that no slot opens, adds advice on which factors to provide, and names the options that give
+    /// factors, because these options decide which slots are tried.
     /// - `options`: The options that give factors.
     /// - `source`: Where to read the slots.
     static func added(

@@ -2,7 +2,7 @@
 /// dots that a restart of the vector left below the floor.
 package typealias ReplicaID = UInt64
 
-/// Identifies one change by its revision and the id under which it was made (section 8.1). Dots are compared by
+/// Identifies one change by its revision and the id under which it was made (section 1). Dots are compared by
 /// revision, then by id.
 package struct Dot: Hashable, Comparable, Sendable {
     package let revision: UInt64

@@ -1,4 +1,4 @@
-/// The changes that a state includes: for each id, all changes up to a certain revision (section 8.1).
+/// The changes that a state includes: for each id, all changes up to a certain revision (section 1).
 package struct Vector: Equatable, Sendable {
     /// The greatest revision under one id that the state includes.
     package struct Row: Hashable, Sendable {

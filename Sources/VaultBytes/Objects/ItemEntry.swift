@@ -12,7 +12,7 @@ package struct ItemEntry: Equatable, Sendable {
     package var modified: Int64
     /// True if the item has open values that the entry does not show.
     package var hasConflicts: Bool
-    /// True if the item lacks a secret, which then has no dot.
+    /// True if the item shows no secret; the field of the secret then has no dot.
     package var lacksSecret: Bool
     /// The frame with the item's values that the entry does not show, such as earlier ones.
     package var past: ObjectRef?

@@ -11,9 +11,9 @@ struct Forget: ParsableCommand {
         commandName: "forget",
         abstract: "Forget earlier values of an item, after confirmation; the item itself is kept.",
         discussion: """
-            Forgotten values do not come back from a merge with another copy, unless its keys were rotated meanwhile: \
-            then forget them again. They remain in the file, encrypted, \
-            until 'vaultfmt compact' is run. Older copies of the file still contain them.
+            Forgotten values do not come back from a merge with another copy, unless its keys were rotated meanwhile; \
+            if they come back, forget them again. They remain in the file, encrypted, until 'vaultfmt compact' is run. \
+            Older copies of the file still contain them.
 
             Examples:
               vaultfmt forget github.com alice --earlier 2

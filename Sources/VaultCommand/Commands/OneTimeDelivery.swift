@@ -6,7 +6,7 @@ import VaultLocal
 
 /// Prints or copies the current one-time code of an item.
 struct OneTimeDelivery {
-    /// Whether to wait for the next code if the current one is about to expire.
+    /// True to wait for the next code if the current one is about to expire.
     var waitsForFresh = false
     /// The number of seconds after which the clipboard is cleared; nil for standard output.
     var clip: Int?
@@ -31,7 +31,7 @@ struct OneTimeDelivery {
             "\(ItemText.summary(item.key)) has no one-time codes; add them with 'vaultfmt update --otp'")
     }
 
-    /// Returns whether a merge has left a seed of one-time codes to settle. Only owners can read what there is.
+    /// Returns whether a merge has left a seed of one-time codes to settle. Only owners can read the values to settle.
     private static func isToSettle(_ item: Item, in vault: Vault) throws -> Bool {
         guard item.needsSettling, vault.access == .owner, let conflict = try vault.conflict(in: item.key) else {
             return false

@@ -14,7 +14,7 @@ struct Rekey: ParsableCommand {
             "Change the passphrase, its cost or the number of earlier values kept; or, with --rotate, the vault key.",
         discussion: """
             Without --rotate, the slot that opened the vault is rewrapped. If an option such as --passphrase-file gives a \
-            factor, that is a slot that needs it. Factors that are not given are kept: a key \
+            factor, the slot is one that needs it. Factors that are not given are kept: a key \
             file, for example, stays in use when the passphrase changes. --kdf alone changes only the cost; --keep \
             alone changes only the number of earlier values kept per item. --rotate re-encrypts everything under a new \
             vault key; slots whose factors are not given (with --keep-… or at a prompt) are listed, and dropped after \

@@ -123,7 +123,7 @@ struct Salvage: ParsableCommand {
 
     /// Returns the combinations of factors to try. An identity can open a vault, but creating one requires recipients.
     private func combinations(_ given: borrowing GivenFactors) throws -> [FactorKinds] {
-        let all = try whileOpening { try given.combinations() }
+        let all = try whileOpening { try given.attempts() }
         guard !newFactors.sources.isAnyGiven else { return all }
         let usable = all.filter { !$0.contains(.externalKey) }
         guard usable.isEmpty, !all.isEmpty else { return usable }

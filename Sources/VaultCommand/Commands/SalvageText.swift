@@ -1,21 +1,21 @@
 import VaultExchange
 import VaultFmt
 
-/// What `salvage` says about items: each of them once, with everything that is known about it.
+/// The lines that `salvage` prints about items: each item once, with everything that is known about it.
 struct SalvageText {
     private let report: SalvageReport
     private let includesUnproven: Bool
     private var order: [ItemKey] = []
     private var all: [ItemKey: Facts] = [:]
 
-    /// What is known about one item.
+    /// Everything that is known about one item.
     private struct Facts {
-        /// How the item was recovered, each a phrase that follows "recovered".
+        /// How the item was recovered, in phrases that follow "recovered".
         var ways: [String] = []
-        /// The key under which the item was recovered, if it is another one.
+        /// The key under which the item was recovered, if that key differs from the item's own.
         var recovered: ItemKey?
         var isRecovered = false
-        /// What became of the state that is not proven.
+        /// The fate of the state that is not proven.
         var unproven: String?
         /// The reason why the item is lost.
         var loss: String?
@@ -26,7 +26,7 @@ struct SalvageText {
     init(_ report: SalvageReport, includesUnproven: Bool) {
         self.report = report
         self.includesUnproven = includesUnproven
-        // What was recovered under a former name is reported with the name in the unproven state.
+        // An item that was recovered under a former name is reported under its name in the unproven state.
         let names = Dictionary(
             report.recoveredInstead.map { ($0.recovered, $0.key) }, uniquingKeysWith: { first, _ in first })
         for (keys, way, isNote) in Self.ways(report) {

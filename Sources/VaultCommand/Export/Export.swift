@@ -21,14 +21,15 @@ struct Export: ParsableCommand {
         abstract: "Export items and their secrets for other programs.",
         discussion: """
             JSON is for other vaults: importing it with 'vaultfmt import' recreates an equivalent vault, including \
-            earlier values if a full slot opened the vault, but not when each of them was set. CSV is for other programs: it begins with the columns of \
-            Apple Passwords and leaves out most attributes and all earlier values, which are reported. Values are not \
-            altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass 2, KeePassXC \
-            and compatible programs: it is encrypted with its own passphrase or key file and includes attachments, \
-            one-time passwords and history; importing it with 'vaultfmt import' also recreates an equivalent vault. \
-            Device-only items, items that show no secret, and items of classes unknown to this version are reported \
-            and not exported (exit 3). PEM is for certificates, keys and identities: their labels are not included, \
-            and items of other classes are counted and not exported (also exit 3). HTML is a page that opens a vault \
+            earlier values if a full slot opened the vault, but not the times when they were set. CSV is for other \
+            programs: it begins with the columns of Apple Passwords; most attributes and all earlier values are left \
+            out and reported. Values are not altered, so a spreadsheet may treat one that starts with = as a formula. \
+            KDBX is for KeePass 2, KeePassXC and compatible programs: it is encrypted with its own passphrase or key \
+            file and includes attachments, one-time passwords and history; importing it with 'vaultfmt import' also \
+            recreates an equivalent vault. Device-only items, items that show no secret, and items of classes unknown \
+            to this version are reported and not exported (exit 3). PEM is for certificates, keys and identities: \
+            their labels are not included, and items of other classes are counted and not exported (also exit 3). HTML \
+            is a page that opens a vault \
             offline in a browser: with --with-vault, it contains the whole vault, still encrypted, and writing it \
             requires no factor.
 
@@ -103,7 +104,7 @@ struct Export: ParsableCommand {
         try conclude(leftOut, values: values, format)
     }
 
-    /// The items that an export does not contain, each of which it has named.
+    /// The items that the export does not contain; a message has named each of them.
     private struct LeftOut {
         /// Items that no export, or none in this format, can contain.
         var unfit = 0
@@ -280,7 +281,7 @@ struct Export: ParsableCommand {
         let missing = try item.lacksSecret ? vault.missingSecret(of: item) : nil
         let isUnsettled = missing?.isRecoverable ?? false
         if let missing, isUnsettled || !item.accessibility.isThisDeviceOnly {
-            // Of several reasons, the one that the user can change.
+            // If there are several reasons, report the one that the user can change.
             reason = missing.words
             if isUnsettled { advice = "; \(missing.advice)" }
         } else if item.accessibility.isThisDeviceOnly {

@@ -62,8 +62,8 @@ enum ArgumentSpelling {
                 : "a number after --generate may be a length or a name; write --generate=LENGTH, or put the name first")
     }
 
-    /// The flags of all commands, without `--version`, which is an option of some. They are listed because describing a
-    /// command takes longer than parsing its arguments; a test compares them with the descriptions.
+    /// The flags of all commands, except `--version`, which takes a value in some commands. They are listed because
+    /// describing a command takes longer than parsing its arguments; a test compares them with the descriptions.
     static let flags: Set<String> = [
         "--accept", "--accept-dropped", "--accept-old-keys", "--address", "--all", "--allow-empty", "--allow-weak-kdf",
         "--aws", "--confirm", "--conflicts", "--create-group", "--daemon", "--dry-run", "--exact", "--force", "--fresh",

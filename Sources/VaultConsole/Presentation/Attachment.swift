@@ -6,9 +6,9 @@ import VaultLocal
 
 /// A file stored with an item: a sealed binary attribute (`Docs/import.md`).
 package enum Attachment {
-    /// Reads a file, and names the attribute after it or, for an argument `NAME=FILE`, by that name. A pipe, such as
-    /// `<(…)` or `/dev/stdin`, which needs a name, is read to its end, so a named pipe that nobody writes to is waited
-    /// for.
+    /// Reads a file. The attribute is named after the file or, for an argument `NAME=FILE`, gets that name, which a
+    /// pipe such as `<(…)` or `/dev/stdin` needs. A pipe is read to its end, so this waits for a writer to open a named
+    /// pipe.
     package static func read(_ argument: String) throws -> Attribute {
         let (given, path) = parts(of: argument)
         guard path != "-" else {
@@ -34,7 +34,7 @@ package enum Attachment {
         return Attribute(name, secret: bytes, flags: [.sealed, .binary])
     }
 
-    /// Splits an argument `NAME=FILE`. A file that exists under the whole argument is meant by it.
+    /// Splits an argument `NAME=FILE`. If a file has the whole argument as its path, the argument means that file.
     private static func parts(of argument: String) -> (name: String?, path: String) {
         var status = vault_status()
         guard vault_status_of(argument, true, &status) != 0, let sign = argument.firstIndex(of: "=") else {
@@ -45,7 +45,7 @@ package enum Attachment {
     }
 
     /// Returns whether a file has a name of its own: a pipe or a device does not, and `/dev/stdin` and `/dev/fd/63` are
-    /// the names of descriptors. A missing file has one, so that opening it reports the error.
+    /// the names of descriptors. A missing file counts as having a name, so that opening it reports the error.
     private static func hasName(_ path: String) -> Bool {
         guard !["/dev/std", "/dev/fd/", "/proc/"].contains(where: { path.hasPrefix($0) }) else { return false }
         var status = vault_status()

@@ -3,7 +3,7 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// What the system reveals about a vault file without a key.
+/// Facts that the system reveals about a vault file without a key.
 package struct FileFacts {
     package let bytes: UInt64
     /// The time of the last modification, in milliseconds since 1970.

@@ -2,7 +2,7 @@ import VaultExchange
 package import VaultFmt
 
 extension VaultError.MissingSecret {
-    /// How the item gets a secret again.
+    /// How to give the item a secret again.
     package var advice: String {
         switch self {
         case .toSettle: "'vaultfmt conflicts show' lists its values, and 'vaultfmt conflicts settle --keep' uses them"

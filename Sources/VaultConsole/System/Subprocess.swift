@@ -110,12 +110,12 @@ package enum Subprocess {
         return try spawn(path, arguments, &actions, &attributes, settings: settings)
     }
 
-    /// Starts a program that asks a person a question, or another one that must not outlive this process. The program
+    /// Starts a program that asks a person a question, or any program that must not outlive this process. The program
     /// leads its own session, without a controlling terminal, inherits only its standard descriptors, and receives a
     /// signal when the calling thread ends, even if this process is killed.
-    /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
+    /// - `input`, `output` and `error`: The program's standard descriptors; nil means /dev/null.
     /// - `settings`: As for `start`.
-    /// - `ending`: The signal that it receives.
+    /// - `ending`: The signal that the program receives.
     /// - `withholding`: Whether the environment variable with the given name is withheld from the program.
     package static func startAsking(
         _ path: String, _ arguments: [String] = [], input: Int32? = nil, output: Int32, error: Int32? = nil,

@@ -21,16 +21,16 @@ package struct ImportRecord: ~Copyable {
     package var modified: Int64?
     /// The earlier values of the item, oldest first.
     package var earlier: [Earlier] = []
-    /// Why the entry's seed of one-time codes, which the item keeps, yields no codes; nil if it does, or if there is
-    /// none.
+    /// The reason the entry's seed of one-time codes, which the item keeps, yields no codes; nil if it does, or if there
+    /// is none.
     package var codeProblem: String?
 
     /// An earlier value with its secret, which cannot be read back from a new item.
     package struct Earlier {
         package let value: NewEarlierValue
         package let secret: SharedSecret
-        /// The time at which the value was set in the source, in milliseconds since 1970; that of its replacement if
-        /// the source does not know it.
+        /// The time at which the value was set in the source, in milliseconds since 1970. If the source does not know
+        /// that time, this is the time at which the value was replaced.
         package let modified: Int64
 
         package init(value: NewEarlierValue, secret: SharedSecret, modified: Int64) {

@@ -47,8 +47,8 @@ struct ImportedEntry {
     var notes: SharedSecret?
     /// An `otpauth:` URL, or the manager's equivalent.
     var oneTimePassword: SharedSecret?
-    /// Why the entry's fields for one-time passwords could not be expressed as such a URL; they are then among its
-    /// fields.
+    /// The reason the entry's fields for one-time passwords could not be expressed as such a URL; they are then among
+    /// its fields.
     var codeProblem: String?
     /// The names of the folders that contain the entry, outermost first.
     var folder: [String] = []

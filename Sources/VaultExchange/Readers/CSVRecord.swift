@@ -60,8 +60,8 @@ struct CSVRecord {
         return (0..<row.count).allSatisfy { $0 == columns[.title] || row[$0].isEmpty }
     }
 
-    /// True if the row is a note of LastPass's, also in a list that another program made of it. A login can have the
-    /// address of a computer with this name.
+    /// True if the row is one of LastPass's notes, even in a list that another program made from LastPass's list. A
+    /// login can have the same address, that of a computer with this name.
     private var isLastPassNote: Bool {
         self[.url] == Self.lastPassNote && (columns.isLastPass || !has(.username) && !has(.password))
     }

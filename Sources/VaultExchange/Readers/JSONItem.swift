@@ -199,7 +199,7 @@ extension JSONObject {
     fileprivate func accessibility() throws -> Accessibility {
         guard let name: String = try optional("accessible") else { return .whenUnlocked }
         guard let accessibility = Accessibility(name: name) else {
-            throw failure("is not a known accessibility", at: "accessible")
+            throw failure("is not an accessibility that this version knows", at: "accessible")
         }
         return accessibility
     }

@@ -51,7 +51,8 @@ enum KDBXOwnData {
             {
                 flags.formUnion(Attribute.Flags.protecting)
             }
-            // Another program may have added an address with a password. One that the vault had is as it was there.
+            // Another program may have added an address with a password. An address that was already in the vault keeps
+            // the protection that it had there.
             if placement.place == .addresses, KDBXConversion.isChanged(source),
                 entry.addresses.contains(where: { WebAddress.hasPassword($0) })
             {

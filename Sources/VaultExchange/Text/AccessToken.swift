@@ -1,7 +1,7 @@
-/// Access tokens of services, recognized in the place of the user name of an address.
+/// Recognizes services' access tokens that take the place of the user name in an address.
 enum AccessToken {
-    /// Returns whether a user name is likely to be a token: it begins like those of a known service, or it is long and
-    /// has two digits, or the irregular mix of cases that random letters have.
+    /// Returns whether a user name is likely to be a token: it begins like a known service's tokens, or it is long and
+    /// has either two digits or the irregular mix of cases that random letters have.
     ///
     /// A user name that is sealed unnecessarily can still be read; a token that is not sealed is stored in the index.
     static func isLikely(_ name: some Collection<UInt8>) -> Bool {
@@ -11,7 +11,7 @@ enum AccessToken {
         return name.count >= shortestWithoutDigits && rises(name) >= 3
     }
 
-    /// Returns whether a user name begins like the tokens of a known service, whatever follows.
+    /// Returns whether a user name begins like a known service's tokens, whatever follows.
     static func hasKnownPrefix(_ name: some Collection<UInt8>) -> Bool {
         prefixes.contains { name.starts(with: $0.utf8) }
     }

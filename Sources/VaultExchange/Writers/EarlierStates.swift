@@ -5,7 +5,7 @@ package import VaultFmt
 /// write.
 package struct EarlierState {
     /// The time at which the state began, in milliseconds since 1970; nil if it is not known. An imported value was set
-    /// before the import, but the vault records the time of the import, which is later than that of its replacement.
+    /// before the import, but the vault records the time of the import, which is later than the value's replacement.
     package let modified: Int64?
     /// The time at which one of the state's values was replaced.
     package let replaced: Int64

@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// The effect of one change on an item (specification, section 8.1).
+/// The effect of one change on an item (specification, section 6.4).
 package struct ItemEdit: Sendable {
     /// The fields that are set to a new value.
     package var written: [FieldName: HeldValue] = [:]
@@ -37,8 +37,8 @@ package struct EditedItem: Sendable {
     package let state: ItemState
     /// The values that the change forgets (M-7) and that the vault must list as forgotten.
     package let forgotten: Set<ValueName>
-    /// The earlier values, listed before the change, that it drops although their field then lists fewer than the
-    /// vault keeps, in ascending order.
+    /// The earlier values that were listed before the change, and that the change drops although their field then lists
+    /// fewer values than the vault keeps. They are in ascending order.
     package let crowdedOut: [ValueName]
 }
 

@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// An immutable version of an item, identified by the dot of the change that made it (specification, section 8.1).
+/// An immutable version of an item, identified by the dot of the change that made it (specification, section 6.4).
 package struct Sibling: Hashable, Sendable {
     /// The dot of each field's value; the key and the place are always present.
     package var fields: [FieldName: Dot]

@@ -1,7 +1,7 @@
 package import VaultBytes
 
 /// The values that the fields of an item show. They depend on the siblings, the open values and the forgotten values,
-/// but not on a vector, so the order of merges does not matter (specification, section 8.2).
+/// but not on a vector, so the order of merges does not matter (specification, section 6.4).
 package struct ShownItem: Equatable, Sendable {
     /// The dot of the value that each field shows; the key and the place are always present.
     package let fields: [FieldName: Dot]

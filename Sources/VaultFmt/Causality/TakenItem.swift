@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// An item with the values that a change imports from a branch under an old key (specification, section 8.5).
+/// An item with the values that a change imports from a branch under an old key (specification, section 8.2).
 package struct TakenItem: Sendable {
     package let state: ItemState
     /// The imported values: their names in the branch, each with its new dot.

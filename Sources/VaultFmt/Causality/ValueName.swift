@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// A field of an item: the smallest part that a change can set (specification, section 8.1).
+/// A field of an item: the smallest part that a change can set (specification, section 6.4).
 ///
 /// Fields are sorted as in a past frame: the secret, attributes by the bytes of their names, the key, the place.
 package enum FieldName: Hashable, Sendable {

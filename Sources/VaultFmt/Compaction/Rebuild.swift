@@ -236,7 +236,7 @@ private struct RebuildWriter {
         self.progress = progress
     }
 
-    /// Writes everything; `beforePages` appends what is to precede the pages.
+    /// Writes everything; `beforePages` appends the frames that precede the pages.
     func write(
         to appender: Appender, _ keys: borrowing VaultKeys, pastKey: SecretBox, _ made: inout Commit,
         beforePages: () throws(VaultError) -> Void

@@ -1,9 +1,9 @@
 internal import VaultStore
 
-// Why an item shows no secret. Only an owner can read the values that tell.
+// The reasons why items show no secret. Only an owner can read the values that determine the reason.
 extension RecordReading {
     /// Returns the reason why an item that lacks a secret shows none; `hidden` for a scoped slot, and `unknown` if the
-    /// values that it does not show cannot be read here.
+    /// values that the item does not show cannot be read here.
     func missingSecret(of item: Item) throws(VaultError) -> VaultError.MissingSecret {
         do throws(VaultError) {
             let state = try state(of: item)

@@ -12,7 +12,7 @@ struct Adoption {
     private var candidates: [Bytes16: Item] = [:]
     /// Our items with these ids.
     private var own: [Bytes16: Item] = [:]
-    /// What the branch took away.
+    /// Everything that the branch took away.
     private var notCarriedOut: [MergeReport.Note] = []
 
     init(

@@ -19,8 +19,8 @@ public struct VaultChanges: Sendable, Equatable {
         public let hasOtherEarlierValues: Bool
         /// True if the values that are left to settle differ.
         public let hasOtherConflicts: Bool
-        /// True if the change has settled the item: values were left to settle before, none are now, and the item had
-        /// every earlier value before, as an earlier value or to settle.
+        /// True if the change has settled the item: values were left to settle before, none are now, and each of the
+        /// item's earlier values was already an earlier value or left to settle before.
         ///
         /// False if the values to settle cannot be read, because a scoped slot opened the vault or the vault is locked.
         public let isSettled: Bool
@@ -167,7 +167,7 @@ struct Comparing {
         var hasOtherEarlierValues = false
         var hasOtherConflicts = false
         var isSettled = false
-        /// Whether the accessibility or the device differs, which counts as a change of the field `place`.
+        /// True if the accessibility or the device differs, which counts as a change of the field `place`.
         var hasOtherAccessibility = false
 
         var isNothing: Bool { fields.isEmpty && !hasOtherEarlierValues && !hasOtherConflicts }

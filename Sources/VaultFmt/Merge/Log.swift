@@ -8,7 +8,7 @@ public struct LogEntry: Sendable, Equatable {
     /// The time of the newest change in the state, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the
     /// machine that made the change. The time is later if another machine's clock was ahead.
     public let time: Int64
-    /// True if the state includes changes of another copy that the previous state did not include, also if they were
+    /// True if the state includes changes from another copy that the previous state did not include, even if they were
     /// made under keys that this copy had replaced.
     public let isMerge: Bool
     /// The changes; nil for the oldest state in the file, unless it is the vault's first.
@@ -70,7 +70,8 @@ extension VaultCore {
     }
 
     /// Returns whether a commit adds a hand-over, as a merge of a branch under a replaced key does: the branch's values
-    /// come in under dots of the writer, so the vector does not tell. A rotation leaves no earlier state.
+    /// come in under dots of the writer, so the vector does not show the merge. A rotation leaves no earlier
+    /// state.
     private func addsHandOver(_ commit: Commit, after before: Commit) throws(VaultError) -> Bool {
         guard commit.keyring != before.keyring else { return false }
         let known = Set(try keyring(of: before).handOvers.map(\.signature))

@@ -43,9 +43,10 @@ extension Vault {
         }
     }
 
-    /// Returns a vault with the newest state of this one. Its changes are kept in memory and end with it: they neither
-    /// write to the file nor wait for its lock, and this machine's memory does not record them. Throws `locked` or
-    /// `notPermitted` for a vault that cannot be merged, and the same errors as `refresh`.
+    /// Returns a vault that begins with this vault's newest state, and whose changes are kept in memory only as long as
+    /// the returned vault exists. Such changes neither write to the file nor wait for its lock, and this machine's
+    /// memory does not record them. Throws `locked` or `notPermitted` for a vault that cannot be merged, and the same
+    /// errors as `refresh`.
     package func rehearsal() throws(VaultError) -> Vault {
         let rehearsed: VaultCore = try withCore { (core) throws(VaultError) in
             try core.requireMergeable()
@@ -247,9 +248,11 @@ private struct Merging {
     /// Replaces our file with theirs, which includes all of our changes. If theirs is damaged, ours is not
     /// replaced, because it may be intact.
     ///
-    /// `otherwise` is called in that case, with descriptions of the damage.
+    /// `otherwise` is called in that case, with descriptions of the damage. `more` returns further notes about what
+    /// differs; it is called before the file is replaced.
     private func takeTheirs(
-        otherwise: ([String]) throws(VaultError) -> MergeReport
+        otherwise: ([String]) throws(VaultError) -> MergeReport,
+        more: () throws(VaultError) -> [MergeReport.Note] = { [] }
     ) throws(VaultError) -> MergeReport {
         let damage = try theirs.verifyState().problems.filter { !$0.isMiscount }.map(\.description)
         guard damage.isEmpty else { return try otherwise(damage) }
@@ -262,6 +265,7 @@ private struct Merging {
             guard let listed = change.after, let item = try theirs.find(listed), item.lacksSecret else { continue }
             report.noteMissingSecret(listed, try theirs.missingSecret(of: item))
         }
+        report.notes += try more()
         try ours.store.replace(byCopyOf: theirs.store)
         ours.stateChanged()
         ours.compartments.forgetAll()
@@ -278,8 +282,8 @@ private struct Merging {
 
     // MARK: equal contents
 
-    /// Makes two files with equal contents into one, if the options ask for this. Otherwise, or if ours is the file to
-    /// keep, the report has the given outcome.
+    /// Replaces or compacts our file so that two copies with equal contents end with the same file, if the options ask
+    /// for this. Otherwise, or if our file is the one to keep, the report has the given outcome.
     private func unify(
         _ mine: MergeSide, _ its: MergeSide, orReport outcome: MergeReport.Outcome
     ) throws(VaultError) -> MergeReport {
@@ -320,19 +324,17 @@ private struct Merging {
         // Both copies must be compared before our file is replaced.
         let slots = try NotCarriedOut.slots(its, mine, isKnown: its.vector.hasSeen)
         let presence = try slotsByPresence(mine, its, except: Set(slots.compactMap(\.slot)))
-        var notCarriedOut: [MergeReport.Note] = []
-        if !options.onlyCompares {
-            let entries = (staying: try its.entries(), branch: try mine.entries())
-            notCarriedOut = try NotCarriedOut(its, mine, entries: entries).notes()
-        }
-        var report = try takeTheirs { (damage) throws(VaultError) in
-            throw VaultError(
-                .structureInvalid,
-                "the other copy has new keys but is damaged, so it did not replace this one: \(damage[0])"
-            )
-        }
-        report.notes += notCarriedOut + slots + presence
-        return report
+        return try takeTheirs(
+            otherwise: { (damage) throws(VaultError) in
+                throw VaultError(
+                    .structureInvalid,
+                    "the other copy has new keys but is damaged, so it did not replace this one: \(damage[0])"
+                )
+            },
+            more: { () throws(VaultError) in
+                let entries = (staying: try its.entries(), branch: try mine.entries())
+                return try NotCarriedOut(its, mine, entries: entries).notes() + slots + presence
+            })
     }
 
     /// Returns notes about the slots that only one side has, except the given ones. A rotation changes the contents of

@@ -48,15 +48,15 @@ public struct MergeReport: Sendable, Equatable {
     public enum Note: Sendable, Hashable {
         /// Both copies changed these fields of an item; the losing values are left to settle.
         case conflict(ItemKey, fields: [ConflictField])
-        /// The other copy has settled the item's conflicts, and the item shows what it did.
+        /// The other copy has settled the item's conflicts, and the item shows the same values as before.
         case settled(ItemKey)
         /// An item that one copy removed is kept, because the other changed it.
         case keptAgainstRemoval(ItemKey)
         /// An item is listed under a different key than before: it was renamed in the other copy, or another item now
         /// has its key.
         case renamed(ItemKey, to: ItemKey)
-        /// An item that showed a secret here, or that was added from the other copy, shows none: the only one left was
-        /// forgotten, is left to settle, or is an earlier value.
+        /// An item that showed a secret here, or that was added from the other copy, shows none: the only secret left
+        /// was forgotten, is left to settle, or is an earlier value.
         case withoutSecret(ItemKey)
         /// Two writers used one replica id, so a removal of the item cannot be detected; the item is kept.
         case keptForSplitID(ItemKey)
@@ -66,12 +66,13 @@ public struct MergeReport: Sendable, Equatable {
         case takenInToSettle(ItemKey)
         /// A branch under replaced keys removed an item, which is kept.
         case removalNotCarriedOut(ItemKey)
-        /// A branch under replaced keys forgot values of these fields of an item. They are not forgotten here: earlier
-        /// values or values to settle, or the values that the item shows.
+        /// A branch under replaced keys forgot values of these fields of an item. Here, the values are not forgotten:
+        /// they are earlier values, values to settle, or values that the item shows.
         case forgettingNotCarriedOut(ItemKey, fields: [ConflictField])
         /// A branch under replaced keys removed these attributes of an item, which are kept.
         case attributesNotRemoved(ItemKey, fields: [ConflictField])
-        /// A branch under replaced keys set this number of earlier values to keep. The number here did not change.
+        /// A branch under replaced keys set the number of earlier values to keep to this number. The number to keep
+        /// here did not change.
         case limitNotCarriedOut(Int)
         /// The item is for another device, so its secret remains sealed under a key that a former holder of its group's
         /// key may still have.
@@ -95,8 +96,9 @@ public struct MergeReport: Sendable, Equatable {
         /// Together, the copies had removed every full slot, so the slot that opened this copy was added again; the
         /// others are gone. They return if the other copy was completed in the same way: see `slotsOfBoth`.
         case slotAddedAgain(SlotID, name: String)
-        /// A full slot of one of two copies that had none in common, because each had added or replaced its own without
-        /// having seen the other's, or added it again (`slotAddedAgain`). The full slots of both open the vault.
+        /// A full slot of one copy, where the two copies had no full slot in common: each had added or replaced its own
+        /// without having seen the other's, or had added its own again (`slotAddedAgain`). The full slots of both
+        /// copies open the vault.
         case slotsOfBoth(SlotID, name: String)
         /// A slot of an unknown kind was dropped, because the new keys cannot be sealed for it.
         case slotDropped(SlotID, name: String)
@@ -127,7 +129,7 @@ public struct MergeReport: Sendable, Equatable {
     public internal(set) var removed: [ItemKey] = []
     /// Findings that a user may want to know about.
     public internal(set) var notes: [Note] = []
-    /// The reasons why the items of the notes `withoutSecret` show no secret.
+    /// The reasons why the items in the notes `withoutSecret` show no secret.
     package private(set) var missingSecrets: [ItemKey: VaultError.MissingSecret] = [:]
     /// The number of earlier values that an item keeps, if this number changed here.
     public internal(set) var limit: Int?
@@ -150,10 +152,11 @@ public struct MergeReport: Sendable, Equatable {
         }
     }
 
-    /// True if there are values for a user to settle (see `Vault.conflicts()`), or items of the notes `withoutSecret`.
+    /// True if there are values for a user to settle (see `Vault.conflicts()`), or if there are notes `withoutSecret`.
     public var hasConflicts: Bool { leavesValuesToSettle || !missingSecrets.isEmpty }
 
-    /// True if there are values for a user to settle. All values of an item that only a branch had are.
+    /// True if there are values for a user to settle, which include all values of an item that only a branch had
+    ///
     package var leavesValuesToSettle: Bool {
         guard outcome != .adopted || added.isEmpty else { return true }
         return notes.contains { note in

@@ -59,8 +59,8 @@ struct MergedItem {
         return state
     }
 
-    /// True if our copy already has exactly this item. The copies can have the same secret in different records: a
-    /// change of an attribute that is sealed with it seals it again. Our record then remains.
+    /// True if our copy already has exactly this item. The copies can have the same secret in different records, since
+    /// a change to an attribute that is sealed with the secret reseals both. Our record then remains.
     var isOurs: Bool {
         guard let ours, let settled else { return ours == nil && state == nil }
         let own = ours.state.values
@@ -156,9 +156,9 @@ struct MergedItem {
             guard dot < old, isLost(field, old) else { continue }
             if try classOf(ValueName(field, old)) != classOf(ValueName(field, dot)) { older.insert(field) }
         }
-        // No change has dropped a field if our copy has seen all siblings of the result, or if those that it has not
-        // seen are older than the value. Otherwise, a change of theirs that continues a sibling of ours may have
-        // dropped that sibling's value.
+        // If our copy has seen all siblings of the result, or if the siblings that it has not seen are older than the
+        // value, no change has dropped the field. Otherwise, a change in the other copy that continues one of our
+        // siblings may have dropped that sibling's value.
         let unseen = state.siblings.keys.filter { !mine.hasSeen($0) }
         let continued = before.siblings.values.filter { sibling in older.contains { sibling.fields[$0] == now[$0] } }
         let hasRegressed = !older.isEmpty
@@ -169,8 +169,8 @@ struct MergedItem {
         return older.isEmpty && !hasReturned ? nil : older
     }
 
-    /// Returns whether nothing of our item is left to settle any more, and our copy had every earlier value before, as
-    /// an earlier value or to settle. `view` is that of the merged item.
+    /// Returns whether our item no longer has anything left to settle, and our copy already had each earlier value,
+    /// either as an earlier value or as a value to settle. `view` is the merged item's view.
     func isSettled(_ view: ItemView) -> Bool {
         guard let ours, ours.item.needsSettling, view.marks.isEmpty else { return false }
         return view.earlier.allSatisfy { ours.state.values[$0] != nil }

@@ -1,9 +1,9 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The scoped slots that a merge lets read more than either copy did: one copy granted the slot a group, and the other
-/// one, which had not seen that, put a value into the group. The merge keeps both changes, as it would if they
-/// had been made one after the other, but nobody has seen them together.
+/// The scoped slots that can read more after a merge than in either copy: one copy granted the slot a group, and the
+/// other copy, which had not seen the grant, put a value into the group. The merge keeps both changes, as if
+/// one had followed the other, but nobody has seen them together.
 struct NewReaders {
     private let ours: MergeSide
     private let theirs: MergeSide

@@ -72,7 +72,7 @@ struct NotCarriedOut {
     }
 
     /// Returns whether the branch, which lacks this item, has seen a field of it. The earlier values of an item that an
-    /// undo has brought back here do not count: the branch can have followed the removal that was undone.
+    /// undo has brought back here do not count: the branch may have followed the removal that was undone.
     private func hasBeenInBranch(_ item: Item) throws(VaultError) -> Bool {
         guard let state = try state(of: item, staying) else { return false }
         return state.siblings.values.contains { sibling in
@@ -92,7 +92,7 @@ struct NotCarriedOut {
 
     private func isForgotten(_ name: ValueName) -> Bool {
         let value = ForgottenValue(name)
-        // A forgotten value with the replica id 0 matches every dot of its revision, and the other way round.
+        // A forgotten value with the replica id 0 matches every dot of its revision, and vice versa.
         if name.dot.replica == 0 { return forgottenRevisions.contains(value) }
         return forgotten.contains(value) || forgotten.contains(value.withoutReplica)
     }
@@ -146,7 +146,8 @@ struct NotCarriedOut {
         return notes
     }
 
-    /// Returns the limit of earlier values that the branch has set; nil if it has not set one, or the same.
+    /// Returns the limit of earlier values that the branch has set; nil if the branch has set no limit or the same
+    /// limit.
     private func limit() throws(VaultError) -> Int? {
         let (own, other) = (staying.keyring.keeping, branch.keyring.keeping)
         guard own.count != other.count, try !staying.hasSeen(branch.dot(other.dot)) else { return nil }

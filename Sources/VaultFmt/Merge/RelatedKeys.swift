@@ -52,14 +52,14 @@ enum RelatedKeys {
 }
 
 extension VaultError {
-    /// The error if both copies have replaced the keys and a merge would keep the other copy's keys and slots. That is
-    /// not necessarily what the caller wants, because a slot that our rotation removed would return.
+    /// The error that is thrown if both copies have replaced the keys and a merge would keep the other copy's keys and
+    /// slots. The caller may not want this merge, because it would bring back slots that our rotation removed.
     package static let replacedKeysLater = VaultError(
         .foreignOwner,
         "both copies have replaced the keys independently, the other one more recently: merging them would keep the other copy's keys and slots, including slots that were removed when this copy's keys were replaced"
     )
 
-    /// The same error if our keys and slots would stay.
+    /// The corresponding error for a merge that would keep our keys and slots.
     package static let replacedKeysEarlier = VaultError(
         .foreignOwner,
         "both copies have replaced the keys independently, this one more recently: if this copy's slots are correct, accept old keys to merge the other copy's values; slots that were removed when the other copy's keys were replaced will also be kept"

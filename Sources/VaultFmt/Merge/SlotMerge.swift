@@ -45,9 +45,9 @@ struct SlotMerge {
         noteSlotsOfBoth()
     }
 
-    /// Adds notes if both sides have full slots that the other side has not seen, and none in common. Two merges of the
-    /// same copies that were each completed with another slot lead to this: a slot that one side had removed
-    /// then opens the vault again.
+    /// Adds notes if each side has full slots that the other side has not seen, and the sides have none in common. Two
+    /// merges of the same copies that were each completed with a different slot lead to this: a slot that one
+    /// side had removed then opens the vault again.
     private mutating func noteSlotsOfBoth() {
         let full = slots.filter(\.isKnownFull)
         guard !sharesFullSlot, full.contains(where: \.isOurs), full.contains(where: \.isTheirs) else { return }

@@ -15,7 +15,7 @@ public struct SalvageReport: Sendable {
     public internal(set) var withoutIndex: [ItemKey] = []
     /// Items for which only an older secret authenticates.
     public internal(set) var older: [ItemKey] = []
-    /// Items whose secrets are damaged, and that show a value that was left to settle instead.
+    /// Items whose secrets are damaged; in the new vault, they show values that were left to settle.
     public internal(set) var fromConflict: [ItemKey] = []
     /// Items whose proven secret is an earlier value in the new vault, because a newer state was recovered that no
     /// commit proves.
@@ -256,21 +256,23 @@ struct SalvageSource: ~Copyable {
         return items
     }
 
-    /// Pairs the proven state of each item with its unproven one: under the same name or, if an unproven change renamed
-    /// the item, by its id.
+    /// Pairs the proven state of each item with its unproven one: by its id or, if only the proven state has that id,
+    /// under the same name. An unproven change can have given the name of one item to another.
     /// - `losses`: The items whose proven state is lost. Those that have an unproven state are moved to it.
     private func candidates(
         _ proven: [PageName: SalvageIndex.Found], _ all: [PageName: SalvageIndex.Found],
         _ losses: inout [ItemKey: String]
     ) throws(VaultError) -> [Candidate] {
-        var others = all.filter { proven[$0.key] == nil }
-        let renamed = Dictionary(
-            others.values.compactMap { found in found.id.map { ($0, found.name) } },
+        let ids = Set(proven.values.compactMap(\.id))
+        let names = Dictionary(
+            all.values.compactMap { found in found.id.map { ($0, found.name) } },
             uniquingKeysWith: { first, _ in first })
+        var others = all
         var named: [(name: PageName, candidate: Candidate)] = []
         for (name, found) in proven {
-            let other = all[name] ?? found.id.flatMap { renamed[$0] }.flatMap { others.removeValue(forKey: $0) }
-            named.append((name, try candidate(found, other)))
+            var place = found.id.flatMap { names[$0] }
+            if let id = all[name]?.id, id == found.id || !ids.contains(id) { place = name }
+            named.append((name, try candidate(found, place.flatMap { others.removeValue(forKey: $0) })))
         }
         for (name, other) in others {
             let loss = losses.removeValue(forKey: other.key)
@@ -364,7 +366,7 @@ struct SalvageSource: ~Copyable {
                 }
                 return
             }
-            // Both states are lost, which is one loss, under the name that the unproven state is reported with.
+            // Both states are lost. This is one loss, reported under the name that the unproven state has.
             loss = (news?.key ?? proven.key, reason)
         }
         if let loss { report.lost.append(loss) }

@@ -143,7 +143,7 @@ struct SalvageCopy {
         fileprivate let marks: Set<SalvageKept.Bytes>
         fileprivate let earlier: Set<SalvageKept.Bytes>
 
-        /// Returns whether the other contents show the same, and keep no other values.
+        /// Returns whether both contents show the same values, and these contents keep all values that the others keep.
         func includes(_ other: Contents) -> Bool {
             key == other.key && accessibility == other.accessibility && lacksSecret == other.lacksSecret
                 && attributes == other.attributes && shown == other.shown && other.marks.isSubset(of: marks)
@@ -189,8 +189,9 @@ struct SalvageCopy {
             kept.values = looseValues()
         }
         guard let former else { return kept }
-        if found.item == nil || !kept.isWhole {
-            // The new list of earlier values is damaged, or was not found; the proven one lacks only what is newer.
+        if found.item?.entry.id != former.entry.id || !kept.isWhole {
+            // The new list of earlier values is damaged, was not found, or is that of another item, which was stored
+            // under the same name; the proven one lacks only what is newer.
             let old = try SalvageKept(of: former, store, limit: transaction.limit)
             kept.values += old.values
             kept.isWhole = kept.isWhole && old.isWhole

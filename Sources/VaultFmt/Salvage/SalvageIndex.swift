@@ -184,12 +184,23 @@ struct SalvageIndex {
 
     // MARK: after the newest state
 
+    /// The items that are affected by a change after the newest state.
+    private struct Tail {
+        /// The names of the items, by id.
+        var names: [Bytes16: PageName]
+        /// The items that are in the change's leaves.
+        var fromLeaves: Set<Bytes16> = []
+        /// The items whose names other items have since, by id.
+        var displaced: [Bytes16: Found] = [:]
+    }
+
     /// Adds the objects appended after the newest commit: a change whose own commit is damaged or missing. Its items
     /// are whole if their pages and records authenticate, but nothing proves that the change was completed.
     private mutating func readTail(_ newest: Commit, takesLeaves: Bool) {
-        var names = Dictionary(
-            items.values.compactMap { found in found.item.map { ($0.entry.id, found.name) } }, uniquingKeysWith: { $1 })
-        var fromLeaves: Set<Bytes16> = []
+        var tail = Tail(
+            names: Dictionary(
+                items.values.compactMap { found in found.item.map { ($0.entry.id, found.name) } },
+                uniquingKeysWith: { $1 }))
         if takesLeaves {
             var pages: [Page] = []
             for ref in scan.leaves where ref.offset >= newest.end {
@@ -197,48 +208,72 @@ struct SalvageIndex {
             }
             noteRemovals(pages)
             for page in pages {
-                for index in 0..<page.count { addLater(page, index, after: newest, &names, &fromLeaves) }
+                for index in 0..<page.count { addLater(page, index, after: newest, &tail) }
             }
         }
-        for (id, found) in records where !fromLeaves.contains(id) {
+        for (id, found) in records where !tail.fromLeaves.contains(id) {
             guard let record = found.own, record.offset >= newest.end, record.identity.revision > newest.clock else {
                 continue
             }
             do throws(VaultError) {
                 let name = PageName(try store.key(of: record))
-                let known = names[id].flatMap { items[$0] }
-                guard items[name] == nil || known?.name == name else { continue }
-                if let known, known.name != name { items[known.name] = nil }
+                let known = soFar(id, tail)
+                guard items[name] == nil || (known?.name == name && items[name]?.id == id) else { continue }
+                takeOut(id, &tail)
                 items[name] = Found(
                     name: name, item: known?.name == name ? known?.item : nil, records: found, isUncertain: true,
                     isUncommitted: true, isRemovedLater: known?.name == name && known?.isRemovedLater == true,
                     former: known?.item)
             } catch { continue }
         }
+        keepDisplaced(tail)
     }
 
-    private mutating func addLater(
-        _ page: Page, _ index: Int, after newest: Commit, _ names: inout [Bytes16: PageName],
-        _ fromLeaves: inout Set<Bytes16>
-    ) {
+    private mutating func addLater(_ page: Page, _ index: Int, after newest: Commit, _ tail: inout Tail) {
         guard !page.isForgotten(index) else { return }
         do throws(VaultError) {
             let name = try Self.name(page, index)
             let item = try ItemCodec.item(name, page, index, store.entryCheck)
             let id = item.entry.id
-            guard item.revision > newest.clock else { return }
-            // Another item may have had the name, which was then removed.
-            var replaced = items[name]
-            if let old = names[id] {
-                guard items[old]?.item?.revision ?? 0 < item.revision else { return }
-                if let known = items.removeValue(forKey: old) { replaced = known }
-            }
-            names[id] = name
-            fromLeaves.insert(id)
-            let former = replaced.flatMap { $0.isUncommitted ? $0.former : $0.item }
+            let known = soFar(id, tail)
+            guard item.revision > newest.clock, known?.item?.revision ?? 0 < item.revision else { return }
+            takeOut(id, &tail)
+            if let other = items[name], let holder = other.id { tail.displaced[holder] = other }
+            tail.names[id] = name
+            tail.fromLeaves.insert(id)
+            let former = known.flatMap { $0.isUncommitted ? $0.former : $0.item }
             items[name] = Found(
                 name: name, item: item, records: records[id], isUncertain: false, isUncommitted: true, former: former)
         } catch { return }
+    }
+
+    /// Returns an item as it was found so far. The change can have given its name to another item.
+    private func soFar(_ id: Bytes16, _ tail: Tail) -> Found? {
+        if let displaced = tail.displaced[id] { return displaced }
+        guard let found = tail.names[id].flatMap({ items[$0] }), found.id == id else { return nil }
+        return found
+    }
+
+    /// Removes an item as it was found so far.
+    private mutating func takeOut(_ id: Bytes16, _ tail: inout Tail) {
+        let found = soFar(id, tail)
+        if tail.displaced.removeValue(forKey: id) == nil, let found { items[found.name] = nil }
+    }
+
+    /// Keeps the items that the change removed although other items now have their names. If the other item is new, the
+    /// values of the removed one become earlier values of it; an item that was renamed has earlier values of its own.
+    private mutating func keepDisplaced(_ tail: Tail) {
+        for (id, other) in tail.displaced.sorted(by: { $0.key < $1.key }) {
+            let proven = other.isUncommitted ? other.former : other.item
+            if let proven, let holder = items[other.name], holder.isUncommitted, holder.former == nil {
+                items[other.name]?.former = proven
+            } else if !other.isUncommitted {
+                let name = items[other.name] == nil ? other.name : PageName(other.name.key, second: id)
+                items[name] = Found(
+                    name: name, item: other.item, records: other.records, isUncertain: other.isUncertain,
+                    isRemovedLater: true, leaf: other.leaf)
+            }
+        }
     }
 
     /// Marks the items that the change removed: the change's leaves cover the keys of these items, or contain other

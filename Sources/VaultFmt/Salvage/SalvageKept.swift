@@ -97,8 +97,8 @@ struct SalvageKept {
 
     // MARK: comparing
 
-    /// Returns the values to keep under the values that are shown. If they include those of a proven state, equal values
-    /// are kept once.
+    /// Returns the values to keep besides the values that are shown. If they include those of a proven state, equal
+    /// values are kept once.
     /// - Returns: The values, and whether a proven secret is one of them.
     func under(
         _ shown: Set<Bytes>, _ store: SalvageStore

@@ -32,8 +32,8 @@ struct ItemChange {
         accessibility = old.accessibility
     }
 
-    /// The attributes that may be present without a value. Both states can have an attribute under one name, in
-    /// different records; the change then has that of the other state.
+    /// The attributes that may be present without a value. If both states have an attribute of the same name in
+    /// different records, the change has the other state's attribute.
     var mayStayUnread: Attributes { keepsUnread.isEmpty ? before : Attributes(before.all + keepsUnread.all) }
 
     /// True if the item shows no secret after the change, although it showed one before.

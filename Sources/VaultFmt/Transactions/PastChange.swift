@@ -32,7 +32,7 @@ extension Transaction {
             edit, dot: dot, time: core.store.fileSystem.now(), view, limit: ring.kept
         ) { (name) throws(VaultError) in
             let new = name.dot == dot ? edit.written[name.field] : nil
-            let value = new ?? edit.added[name] ?? state.values[name]
+            let value = new ?? edit.added[name] ?? edit.reopened[name] ?? state.values[name]
             return try classOf(name, value, of: old, before: appender.position)
         }
         for name in edited.crowdedOut {

@@ -12,8 +12,8 @@ public final class Transaction: RecordReading {
     /// The old records and values that this transaction leaves behind, in order. They are removed by the commit or, if
     /// `narrowing` is `.later`, when the vault is compacted.
     public private(set) var remnants: [Remnant] = []
-    /// The earlier values that this transaction drops from fields that then list fewer than the vault keeps, which
-    /// happens if a value returns that is already among them.
+    /// The earlier values that this transaction drops from fields that then list fewer values than the vault keeps.
+    /// This happens if a value that is already one of a field's earlier values becomes current again.
     package internal(set) var crowdedOut: [DroppedValue] = []
 
     let core: VaultCore

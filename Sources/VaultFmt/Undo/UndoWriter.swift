@@ -109,7 +109,7 @@ struct UndoWriter {
 
     // MARK: conflicts
 
-    /// The values to settle in an item, in one state of it.
+    /// An item's values to settle in one of its states.
     private struct ToSettle {
         let item: Item
         var marks: [ValueName] = []
@@ -122,8 +122,8 @@ struct UndoWriter {
         return ToSettle(item: item, marks: try transaction.view(of: item, state).marks, values: state.values)
     }
 
-    /// Leaves the earlier state's values to settle again, under dots of this change, unless they still are. Values that
-    /// only the present state has to settle are settled if `settles` is true.
+    /// Leaves the earlier state's values to settle again, under dots of this change, unless they are still left to
+    /// settle. Values that are left to settle only in the present state are settled if `settles` is true.
     private func restoreConflicts(of past: Item, _ present: Item, _ change: inout ItemChange) throws(VaultError) {
         guard past.needsSettling || present.needsSettling else { return }
         let (then, now) = (try toSettle(in: past), try toSettle(in: present))
@@ -132,7 +132,7 @@ struct UndoWriter {
                 change.edit.settled.insert(mark.field)
             }
         }
-        // A change settles every field that it writes or drops, even if the field was to settle before and after.
+        // A change settles every field that it writes or drops, even if the field has values to settle in both states.
         let closed = try transaction.closedFields(change)
         for mark in try transaction.unforgotten(Set(then.marks)).sorted() {
             guard var value = then.values[mark] else { continue }
@@ -142,7 +142,8 @@ struct UndoWriter {
         }
     }
 
-    /// Returns whether another state has a value to settle, too; a previous undo may have given it another dot.
+    /// Returns whether the same value is left to settle in another state, where a previous undo may have given it a
+    /// different dot.
     private func isToSettle(
         _ mark: ValueName, of one: ToSettle, in other: ToSettle
     ) throws(VaultError) -> Bool {

@@ -42,7 +42,7 @@ private final class Asked<Options: ~Copyable & Sendable>: Sendable {
         let result: Result<Vault, VaultError> = await withCheckedContinuation { continuation in
             BackgroundThread.run {
                 guard let options = self.options.withLock({ $0.take() }) else {
-                    preconditionFailure("the options must be used only once")
+                    preconditionFailure("the options have already been used")
                 }
                 do throws(VaultError) {
                     continuation.resume(returning: .success(try body(self.factors, options)))

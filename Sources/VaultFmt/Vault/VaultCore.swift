@@ -62,8 +62,8 @@ final class VaultCore: RecordReading {
         }
     }
 
-    /// Returns the newest state for a rehearsal: its changes are kept in memory and end with it, and the file is only
-    /// read.
+    /// Returns the newest state for a rehearsal, whose changes are kept in memory as long as the returned object
+    /// exists. The file is only read.
     func rehearsal() throws(VaultError) -> VaultCore {
         try refresh()
         var own: Device? = nil

@@ -90,11 +90,11 @@ package final class BusConnection {
 
     private var events: Int16 { Int16(truncatingIfNeeded: max(user_bus_events(bus), 0)) }
 
-    /// Whether too much data is waiting to be sent, so that no more calls should be read. libsystemd limits the number
+    /// True if too much data is waiting to be sent, so that no more calls should be read. libsystemd limits the number
     /// of queued messages, but not their size.
     private var isCongested: Bool { unsent > BusLimits.unsent && events & Int16(POLLOUT) != 0 }
 
-    /// Whether the bus accepts data at the moment.
+    /// True if the bus accepts data at the moment.
     private var canSend: Bool {
         var polled = pollfd(fd: user_bus_descriptor(bus), events: Int16(POLLOUT), revents: 0)
         return poll(&polled, 1, 0) > 0

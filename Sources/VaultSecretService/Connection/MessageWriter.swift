@@ -73,7 +73,7 @@ struct MessageWriter {
 }
 
 extension BusValue {
-    /// Whether this is or contains a byte array, which may be a secret.
+    /// True if this is or contains a byte array, which may be a secret.
     fileprivate var hasBytes: Bool {
         switch self {
         case .bytes: true

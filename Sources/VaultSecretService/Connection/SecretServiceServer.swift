@@ -19,7 +19,7 @@ package final class SecretServiceServer: AttachedService {
     /// The calls waiting for a person, by number.
     private var held: [UInt64: BusConnection.HeldCall] = [:]
     private var events = ServerEvents()
-    /// Whether there may be more messages than have been processed.
+    /// True if there may be more messages than have been processed.
     private var hasMore = false
 
     private static let mostAtOnce = 256

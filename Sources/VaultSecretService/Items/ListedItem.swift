@@ -8,7 +8,7 @@ struct ListedItem: Sendable {
     let key: ItemKey
     let label: String
     let attributes: LookupAttributes
-    /// Whether the item has lookup attributes of its own, or was created by a client without any. Otherwise, clients
+    /// True if the item has lookup attributes of its own, or was created by a client without any. Otherwise, clients
     /// see lookup attributes derived from its name.
     let hasOwnAttributes: Bool
     /// Lookup attributes that are not shown to clients, because they are secret, binary, too long or unreadable.

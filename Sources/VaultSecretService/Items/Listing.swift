@@ -7,7 +7,7 @@ struct Listing: Sendable {
     let groups: [String]
     /// The items, in the vault's order.
     let items: [ListedItem]
-    /// Whether the listing includes all items and groups that belong to it.
+    /// True if the listing includes all items and groups that belong to it.
     let isComplete: Bool
     private let places: [ItemID: Int]
 

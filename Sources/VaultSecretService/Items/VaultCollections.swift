@@ -33,7 +33,7 @@ final class VaultCollections {
     /// The names of the collections, as far as they are known.
     var names: [String] { remembered?.groups ?? groups.named }
 
-    /// Whether nothing is given to clients: the vault is locked, or its file cannot be read.
+    /// True if nothing is given to clients: the vault is locked, or its file cannot be read.
     var isLocked: Bool { served.lockedReason != nil || served.isUnreadable }
     /// How many times the vault has been locked. It may have been opened again since.
     var lockCount: UInt64 { served.lockCount }

@@ -26,7 +26,7 @@ final class LoginLink {
 
     var wait: (descriptor: Int32, events: Int16) { bus.wait }
 
-    /// Whether the system waits for this process before it goes to sleep.
+    /// True if the system waits for this process before it goes to sleep.
     var delaysSleep: Bool { delay != nil }
 
     /// Waits until no event that locks the vault can be missed, and until it is known whether sleep can be delayed.

@@ -14,7 +14,7 @@ package final class SessionLock: LockWatch {
     private var retry: UInt64?
     /// The pause before the next attempt, in milliseconds.
     private var pause = SessionLock.firstPause
-    /// Whether there may be more messages than have been processed.
+    /// True if there may be more messages than have been processed.
     private var hasMore = true
 
     private static let mostAtOnce = 256
@@ -34,10 +34,10 @@ package final class SessionLock: LockWatch {
         self.link = link
     }
 
-    /// Whether there is a session that can be locked.
+    /// True if there is a session that can be locked.
     package var hasSession: Bool { link?.watch.hasSession ?? false }
 
-    /// Whether the machine waits until the vault is locked before it goes to sleep.
+    /// True if the machine waits until the vault is locked before it goes to sleep.
     package var delaysSleep: Bool { link?.delaysSleep ?? false }
 
     package var wait: (descriptor: Int32, events: Int16)? { link?.wait }

@@ -54,9 +54,9 @@ struct SessionWatch {
     private var undescribed: Set<String>?
     private var questions: [Question]
     private var reason: String?
-    /// Why logind can no longer be followed; nil if it can.
+    /// The reason logind can no longer be followed; nil if it can be.
     private(set) var failure: String?
-    /// Whether the machine is about to sleep.
+    /// True if the machine is about to sleep.
     private(set) var isAboutToSleep = false
 
     init(user: UInt32, session: String?) {
@@ -74,10 +74,10 @@ struct SessionWatch {
         ]
     }
 
-    /// Whether no event that locks the vault can be missed.
+    /// True if no event that locks the vault can be missed.
     var isWatching: Bool { owner != nil && undescribed?.isEmpty == true && failure == nil }
 
-    /// Whether there is a relevant session.
+    /// True if there is a relevant session.
     var hasSession: Bool { !sessions.isEmpty }
 
     /// Returns the next questions to ask, at most the given number, and forgets them.

@@ -29,7 +29,7 @@ extension SecretService {
         .path(ServiceObject.prompt(try prompts.add(action, for: client)).path)
     }
 
-    /// Whether `nextQuestion` may return a question.
+    /// True if `nextQuestion` may return a question.
     package var hasQuestion: Bool { prompts.hasQuestion }
 
     /// Returns the next question for a person, and forgets it.

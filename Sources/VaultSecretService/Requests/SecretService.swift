@@ -15,7 +15,7 @@ package enum ServiceAnswer: Sendable {
 /// person allows this client to use it, or until the client stores the item's secret itself.
 package final class SecretService {
     let collections: VaultCollections
-    /// Whether to ask a person before a client can read a secret or delete an item.
+    /// True to ask a person before a client can read a secret or delete an item.
     let confirms: Bool
     var sessions = ServiceSessions()
     var prompts = ServicePrompts()

@@ -3,7 +3,7 @@ internal import VaultFmt
 /// A question to ask a person.
 package struct PersonQuestion: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// Whether a client may do something. The text begins with a fixed word.
+        /// A question that asks for consent to a client's request. The text begins with a fixed word.
         case confirm(String)
         /// Unlock the vault at a path, with its passphrase or with the key that `vaultfmt unlock` keeps. After a yes,
         /// the vault is open or can be opened with that key.
@@ -35,7 +35,7 @@ struct ServicePrompts {
         let client: BusClient
         var action: Action
         var isAsked = false
-        /// Whether the action needs consent, and whether the question has been asked.
+        /// True if the action needs consent, and whether the question has been asked.
         var awaitsConsent = false
         var isPut = false
         /// The items that the question names.

@@ -1,4 +1,4 @@
-/// The files of a rehearsal: one file that exists, and those that the rehearsed change creates. Everything that is
+/// The files of a rehearsal: one existing file, and the files that the rehearsed change creates. Everything that is
 /// written is kept in memory, and the existing file is only read.
 ///
 /// Only one thread of one store changes these files, so their locks are always free.
@@ -8,7 +8,7 @@ package final class RehearsalFiles: FileSystem {
         var nextInode: UInt64
     }
 
-    /// The device of the files that are created, which no file system has.
+    /// The device number of the files that are created; no file system has this number.
     private static let device = UInt64.max
 
     private let beneath: any FileSystem
@@ -70,7 +70,7 @@ package final class RehearsalFiles: FileSystem {
 
     package func syncDirectory(of path: String) throws(VaultError) {}
 
-    /// Returns no names: the files that killed writers left beside the vault are not part of a rehearsal.
+    /// Returns no names: files that killed writers left next to the vault are not part of a rehearsal.
     package func siblings(of path: String) throws(VaultError) -> [String] { [] }
 
     package func now() -> Int64 { beneath.now() }
@@ -117,7 +117,7 @@ private final class RehearsalFile: FileHandle {
     func adopt(attributesOf other: any FileHandle) throws(VaultError) {}
 }
 
-/// Bytes in memory over a part of another file, which is read where nothing has been written.
+/// Bytes in memory that overlay a part of another file. That file is read wherever nothing has been written.
 private struct OverlaidBytes: Sendable {
     /// Part of another file, at the same offsets.
     private struct Source: Sendable {
@@ -125,8 +125,9 @@ private struct OverlaidBytes: Sendable {
         var range: Range<UInt64>
     }
 
-    /// The pages are large enough for `Memory` to check that the process may have each. If the system grants more
-    /// memory than it has, as Linux does by default, it may still end a process that uses that memory.
+    /// The size of a page, which is large enough for `Memory` to check whether the process may allocate it. If the
+    /// system grants more memory than it has, as Linux does by default, it may still end a process that uses that
+    /// memory.
     private static let pageSize: UInt64 = 1 << 18
 
     private(set) var size: UInt64 = 0

@@ -1,13 +1,13 @@
 internal import VaultBytes
 
 extension Store {
-    /// Returns a store with this store's state, whose changes are kept in memory and end with it. It does not wait for
-    /// other writers, records no change in this machine's memory, and never writes to the file, which it continues to
-    /// read.
+    /// Returns a store that begins with this store's state, and keeps changes in memory as long as it exists. The
+    /// returned store does not wait for other writers, records no change in this machine's memory, and never writes to
+    /// the file, which it continues to read.
     ///
-    /// The caller has moved to the newest state. A change takes as much memory as it would take space in the file. It
-    /// fails with `outOfMemory` if the system refuses that memory; by default, Linux grants it even if there is too
-    /// little, and may end the process when the memory is used.
+    /// The caller has moved to the newest state. A change takes as much memory as it would take space in the file. The
+    /// change fails with `outOfMemory` if the system refuses that memory; by default, Linux grants the memory even if
+    /// there is too little, and may end the process when the memory is used.
     package func rehearsal() throws(VaultError) -> Store {
         let end: UInt64
         switch tail {

@@ -1,23 +1,23 @@
 extension VaultError {
     /// The reason why an item shows no secret. Its words are the same in every message of the library and the command.
     package enum MissingSecret: Sendable {
-        /// A merge has left one to settle, and nothing is shown in its place: the item came from a branch under
+        /// A merge has left a secret to settle, and nothing is shown in its place: the item came from a branch under
         /// replaced keys (specification, R-8.25).
         case toSettle
-        /// Its last secret is an earlier value: the item was settled without it, or the change that gave it to the item
-        /// was undone.
+        /// The item's last secret is an earlier value: the item was settled without that secret, or the change that set
+        /// the secret was undone.
         case earlier
-        /// Its last secret was forgotten.
+        /// The item's last secret was forgotten.
         case forgotten
-        /// The vault contains no secret of it, and nothing that tells why: its last secret was an earlier value, which
-        /// was forgotten or dropped.
+        /// The vault contains no secret of the item, and nothing that shows why: the item's last secret was an earlier
+        /// value, which was forgotten or dropped.
         case gone
-        /// A scoped slot opened the vault: only an owner can read the values that tell.
+        /// A scoped slot opened the vault: only an owner can read the values that determine the reason.
         case hidden
-        /// The values that tell cannot be read here, or were not read.
+        /// The values that determine the reason cannot be read here, or were not read.
         case unknown
 
-        /// The reason, to follow "because".
+        /// The reason, in words that follow "because".
         package var words: String {
             switch self {
             case .toSettle: "a merge has left its secret to settle"
@@ -29,7 +29,7 @@ extension VaultError {
             }
         }
 
-        /// What to say of the item, to follow its name.
+        /// The statement about the item, in words that follow its name.
         package var statement: String {
             switch self {
             case .toSettle, .earlier, .forgotten, .gone: "shows no secret, because \(words)"

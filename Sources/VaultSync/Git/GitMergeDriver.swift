@@ -89,7 +89,7 @@ struct GitMergeDriver: ParsableCommand {
         }
         if outcomes.contains(where: \.hasSlotsOfBoth) {
             findings.append(
-                "full slots of both copies open the vault (see above): remove one that is to go with 'vaultfmt slot remove'"
+                "full slots of both copies open the vault (see above): remove any unwanted ones with 'vaultfmt slot remove'"
             )
         }
         return findings

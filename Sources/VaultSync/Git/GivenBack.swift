@@ -40,7 +40,7 @@ extension SyncRound {
                 + "it needs -text and -ident, and no filter or encoding that changes it")
     }
 
-    /// Whether git, writing back a stored version of a vault, would reproduce the local vault.
+    /// True if git, writing back a stored version of a vault, would reproduce the local vault.
     func givesBack(_ name: String, _ stored: String, _ here: String) throws -> Bool {
         if stored == here, try !mayConvert(name) { return true }
         let copy = lock.temporary("stored")
@@ -48,7 +48,7 @@ extension SyncRound {
         return try write(["cat-file", "--filters", "--path=\(name)", stored], to: copy) && hash(copy) == here
     }
 
-    /// Whether a file has attributes that may make git convert what it stores, so that the results must be compared.
+    /// True if a file has attributes that may make git convert what it stores, so that the results must be compared.
     /// With `text=auto`, git does not convert a file that contains a NUL, as every vault does.
     private func mayConvert(_ name: String) throws -> Bool {
         try values(["text", "crlf", "eol", "ident", "filter", Self.encoding], of: name).contains { attribute, value in
@@ -56,7 +56,7 @@ extension SyncRound {
         }
     }
 
-    /// Whether git stores a file in another encoding. With some encodings, git writes all bytes back unchanged, but
+    /// True if git stores a file in another encoding. With some encodings, git writes all bytes back unchanged, but
     /// stores them altered.
     private func hasEncoding(_ name: String) throws -> Bool { try !values([Self.encoding], of: name).isEmpty }
 

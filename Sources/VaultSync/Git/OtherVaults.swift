@@ -176,9 +176,9 @@ extension SyncRound {
         return Array(bytes.prefix(done))
     }
 
-    /// Opens another vault of the repository. If it is kept unlocked, its key is tried first, because the factors
-    /// belong to the vault that is synced; if neither the key nor the factors open this vault, the other side's factors
-    /// are tried.
+    /// Opens another vault in the repository. If that vault is kept unlocked, its key is tried first, because the
+    /// factors belong to the vault that is synced; if neither the key nor the factors open the other vault, the other
+    /// side's factors are tried.
     func open(_ name: String, _ access: AccessOptions, writable: Bool = false) throws -> Vault {
         let path = file.top + "/" + name
         if let kept = try access.openUnlocked(path, writable: writable, despiteFactors: true) { return kept }

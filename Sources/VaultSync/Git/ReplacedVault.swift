@@ -81,7 +81,7 @@ extension SyncRound {
         return "get back generation \(found.generation), which sync had added to git, with '\(command)'"
     }
 
-    /// Whether the error means that the file is not the vault in its newest state, rather than that the file cannot be
+    /// True if the error means that the file is not the vault in its newest state, rather than that the file cannot be
     /// read or that the vault's keys were changed.
     private static func showsAnotherFile(_ error: VaultError) -> Bool {
         switch error.code {

@@ -9,7 +9,7 @@ package enum ConflictCopies {
     /// A file that may be a copy. The file was recognized only by its name and has not been read yet.
     package struct Candidate {
         package let path: String
-        /// Whether a person could have chosen this name. OneDrive adds a computer's name, which can be any word.
+        /// True if a person could have chosen this name. OneDrive adds a computer's name, which can be any word.
         package let mayBeNamedByPerson: Bool
     }
 

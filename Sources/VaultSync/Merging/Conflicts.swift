@@ -312,7 +312,7 @@ private struct LosingValues {
 
 extension Conflict {
     /// Returns the values that lose when the conflicts are settled: those that are not chosen, and the current ones
-    /// that chosen ones replace. An item from under replaced keys may show nothing that could lose.
+    /// that chosen ones replace. An item that was added under replaced keys may show nothing that could lose.
     fileprivate func losing(to chosen: [Value], in item: Item) -> LosingValues {
         var losing = LosingValues()
         for value in values where !chosen.contains(where: { $0.isSame(as: value) }) {

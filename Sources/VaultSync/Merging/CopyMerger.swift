@@ -11,22 +11,22 @@ struct CopyOutcome {
     var failure: CommandFailure?
     /// The path to which the copy was moved.
     var movedTo: String?
-    /// Whether the file is unrelated to the vault, although its name looks like a copy's name.
+    /// True if the file is unrelated to the vault, although its name looks like a copy's name.
     var isUnrelated = false
-    /// Whether the copy was left in place because a person may have named it.
+    /// True if the copy was left in place because a person may have named it.
     var mayBeNamedByPerson = false
     /// The bytes after the merged state in the copy's file, which show whether part of the copy may be missing.
     var tail = TailState.clean
-    /// Whether the vault has conflicts to settle, either from this copy or from before.
+    /// True if the vault has conflicts to settle, either from this copy or from before.
     var leavesConflicts = false
 
-    /// Whether items show no secret any more, or came without one; the report names them and the reasons.
+    /// True if items show no secret any more, or came without one; the report names them and the reasons.
     var losesSecrets: Bool { report?.missingSecrets.isEmpty == false }
 
-    /// Whether changes under replaced keys, which the report names, were not carried out.
+    /// True if changes under replaced keys, which the report names, were not carried out.
     var leavesChangesToRepeat: Bool { report?.leavesChangesToRepeat == true }
 
-    /// Whether full slots of both copies open the vault, although the copies had none in common.
+    /// True if full slots of both copies open the vault, although the copies had none in common.
     var hasSlotsOfBoth: Bool { report?.hasSlotsOfBoth == true }
 }
 
@@ -37,11 +37,11 @@ struct CopyMerger {
     var options: MergeOptions
     /// The copies' factors, if they differ from the vault's factors.
     var otherFactors: FactorSources?
-    /// Whether to merge changes that the user has dropped here.
+    /// True to merge changes that the user has dropped here.
     var acceptsDropped = false
     /// The canonical path of the vault, if `path` is a temporary file.
     var place: String?
-    /// Whether to check the vault against the state that this machine remembers, and to update that state.
+    /// True to check the vault against the state that this machine remembers, and to update that state.
     var isWatched = true
     /// Called with the path of the copy, to ask for confirmation before anything from a branch under replaced keys is
     /// merged.
@@ -67,7 +67,7 @@ struct CopyMerger {
         /// The bytes after the state in the file, which show whether the file's writer was interrupted or the file was
         /// not copied completely.
         let tail: TailState
-        /// Whether a person could have named the copy; see `ConflictCopies.Candidate`.
+        /// True if a person could have named the copy; see `ConflictCopies.Candidate`.
         var mayBeNamedByPerson = false
         /// Opens the copy. Copies left by syncers are not kept open, because there can be any number of them.
         let open: () throws -> Vault

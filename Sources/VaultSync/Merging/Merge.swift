@@ -17,14 +17,14 @@ package struct Merge: ParsableCommand {
             their own factors.
 
             --conflicts finds the copies that Syncthing, Dropbox, Nextcloud, OneDrive, iCloud and others leave next to \
-            VAULT, does not try any factors on them, and moves each to VAULT.merged/ once the vault contains \
-            everything in that copy. A file that is a different vault, was continued under replaced keys, or does not \
-            open is left in place and reported (exit 3).
+            VAULT. It tries no factors on a copy, and moves the copy to VAULT.merged/ once the vault contains \
+            everything in it. Files of other vaults, files continued under replaced keys, and files that do not open \
+            are left in place and reported (exit 3).
 
             With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed \
             and, after you agree, merged as conflicts to settle or as earlier values. They may have been written by \
-            someone with a leaked old passphrase. The values that items show do not change. What was removed or \
-            forgotten under those keys is not: it is named, and has to be removed or forgotten again (exit 3). With \
+            someone with a leaked old passphrase. The values that items show do not change. Removals and forgotten \
+            values under those keys are not carried out: they are named and have to be repeated (exit 3). With \
             --accept-dropped, changes that you dropped with 'vaultfmt anchor --accept' are merged again.
 
             --dry-run makes the same merge in memory. As with every command, this machine remembers the states of the \
@@ -53,7 +53,7 @@ package struct Merge: ParsableCommand {
     @Flag(help: "Merge the conflict copies left next to the vault by file syncers.")
     var conflicts = false
 
-    @Flag(help: "Show what would change without changing the vault.")
+    @Flag(help: "Show what would change, but leave the vault unchanged.")
     var dryRun = false
 
     @Flag(help: "Print JSON.")

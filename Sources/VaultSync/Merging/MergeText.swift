@@ -11,7 +11,7 @@ package enum MergeText {
         var lines: [String] = []
         if let report = outcome.report {
             lines.append("\(name): \(summary(report))")
-            // Anyone with a replaced key could have added it, so it shows nothing until it is settled.
+            // Anyone with a replaced key could have added the item, so it shows nothing until it is settled.
             let limits = report.outcome == .adopted ? ", without secret and attributes until you settle it" : ""
             lines += report.added.map { "  added\(limits): \(ItemText.summary($0))" }
             lines += report.taken.map { "  changed: \(ItemText.summary($0))" }
@@ -100,7 +100,7 @@ package enum MergeText {
         case .slotAddedAgain(let id, let name):
             "between them, the two copies had removed every full slot, so the one that opened this vault was added again, and the others are gone: \(slot(id, name))"
         case .slotsOfBoth(let id, let name):
-            "the two copies had no full slot in common, so the full slots of both open the vault; 'vaultfmt slot remove' removes one that is to go: \(slot(id, name))"
+            "the two copies had no full slot in common, so the full slots of both open the vault; 'vaultfmt slot remove' removes an unwanted one: \(slot(id, name))"
         case .slotDropped(let id, let name): "slot of unknown type, dropped: \(slot(id, name))"
         case .slotNotCarriedOut(let id, let name):
             "slot added, changed or removed under the old keys; that change was not carried out; 'vaultfmt slot' repeats it: \(slot(id, name))"
@@ -113,8 +113,8 @@ package enum MergeText {
         }
     }
 
-    /// What became of something that was taken away under replaced keys: a machine that follows the rotation had lacked
-    /// it.
+    /// The fate of something that was taken away under replaced keys. A machine that follows the rotation did not
+    /// have it before.
     private static func was(_ report: MergeReport) -> String { report.outcome == .theirs ? "is back" : "was kept" }
 
     private static func were(_ report: MergeReport) -> String { report.outcome == .theirs ? "are back" : "were kept" }

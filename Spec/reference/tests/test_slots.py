@@ -19,7 +19,7 @@ from vaultfmt_reference.forge import patch
 from vaultfmt_reference.header import Header, encode_header
 from vaultfmt_reference.reader import Item, Reader
 from vaultfmt_reference.rewrite import NewVault, add_scoped, compact, create, grant, rekey, remove_slot, rotate
-from vaultfmt_reference.slots import PAYLOADS, NewSlot, OwnerPart, Slot, encode_grants, front, seal_owner_part, seal_slot
+from vaultfmt_reference.slots import PAYLOADS, NewSlot, OwnerPart, Slot, check_costs, encode_grants, front, seal_owner_part, seal_slot
 from vaultfmt_reference.verify import verify
 from vaultfmt_reference.writer import Transaction
 
@@ -182,6 +182,15 @@ class Opening(unittest.TestCase):
         with_slots(vault, *made[:21])
         with self.assertRaises(Refused):
             with_slots(vault, *made)
+
+    def test_slots_whose_cost_is_already_too_great_can_be_changed_and_removed_R_3_12(self) -> None:
+        cheap = NewSlot(Factors(b"p"), Stretching(8, 1)).seal(Vault().reader.keys, {}, Vault().random)
+        dear = [Slot(patch(32, (256 << 10).to_bytes(4, "little") + b"\3")(cheap.raw))] * 24
+        for allowed in (dear, dear[1:], [*dear[1:], cheap]):
+            check_costs(allowed, dear)
+        for refused in ([*dear, cheap], [*dear, dear[0]]):
+            with self.assertRaises(Refused):
+                check_costs(refused, dear)
 
     def test_64_slots_open(self) -> None:
         slots = [NewSlot(Factors(raw_key=bytes([number]) * 32), name=b"n") for number in range(64)]

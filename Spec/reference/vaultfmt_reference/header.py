@@ -1,6 +1,6 @@
 """The header, and its copy: section 3."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -105,10 +105,16 @@ def header_mac(index_key: bytes, of_hash: bytes) -> bytes:
 
 
 def encode_header(
-    vault: bytes, epoch: bytes, slots: list[Slot], extensions: list[Extension], index_key: bytes, least: int = Limit.HEADER_STEP
+    vault: bytes,
+    epoch: bytes,
+    slots: list[Slot],
+    extensions: list[Extension],
+    index_key: bytes,
+    least: int = Limit.HEADER_STEP,
+    before: Sequence[Slot] = (),
 ) -> bytes:
-    """Of the least length that holds it, or a greater one."""
-    check_costs(slots)
+    """Of the least length that holds it, or a greater one. `before` are the slots that it replaces."""
+    check_costs(slots, before)
     content = b"".join(slot.raw for slot in slots) + b"".join(each.encode() for each in extensions)
     length = max(least, rounded_up(FIXED + len(content) + ENDING, Limit.HEADER_STEP))
     require(length <= Limit.HEADER and 1 <= len(slots) <= Limit.SLOTS, "a header beyond its limits (R-11.2)", "limit")

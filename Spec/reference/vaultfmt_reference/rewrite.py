@@ -234,7 +234,7 @@ def rekey(transaction: Transaction, slots: list[Slot]) -> bytes:
             dot = transaction.dot()
             contents.slots[each.id] = SlotState(dot, dot)
     header = reader.header
-    raw = encode_header(header.vault, header.epoch, slots, header.extensions, reader.keys.index, header.length)
+    raw = encode_header(header.vault, header.epoch, slots, header.extensions, reader.keys.index, header.length, header.slots)
     if len(raw) != header.length:
         return Replacement(transaction, Change(slots=slots)).file()
     transaction.reader = with_header(reader, slots, raw)
@@ -387,6 +387,6 @@ class Replacement:
         if change.restart:
             transaction.contents = restarted(transaction.contents, transaction.own, transaction.contents.key_dot.revision - 1)
         header = reader.header
-        raw = encode_header(header.vault, self.epoch, made, header.extensions, self.ring.keys.index)
+        raw = encode_header(header.vault, self.epoch, made, header.extensions, self.ring.keys.index, before=header.slots)
         return Rewriting(transaction, self.ring, self.move, overs).file(raw, reader.state, change.least)
 

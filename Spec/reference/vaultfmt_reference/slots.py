@@ -1,6 +1,6 @@
 """Slots: their layout, payloads and owner parts (section 3.1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -193,12 +193,17 @@ class OwnerPart:
 # Making
 
 
-def check_costs(slots: list[Slot]) -> None:
-    """R-3.12: for writers."""
+def check_costs(slots: list[Slot], before: Sequence[Slot]) -> None:
+    """R-3.12, for writers: `slots` instead of those that the vault has had, of which a new one has none."""
     for factors in {slot.factors for slot in slots if slot.is_known}:
-        costs = [slot.parameters.stretching for slot in slots if slot.is_known and slot.factors == factors]
-        total = sum(kdf.cost for kdf in costs if kdf)
-        require(total <= Policy().total, "slots that no reader would try all of (R-3.12)", "limit")
+        allowed = max(Policy().total, total_cost(before, factors))
+        require(total_cost(slots, factors) <= allowed, "slots that no reader would try all of (R-3.12)", "limit")
+
+
+def total_cost(slots: Sequence[Slot], factors: int) -> int:
+    """Of all slots with these factors (R-3.11)."""
+    costs = [slot.parameters.stretching for slot in slots if slot.is_known and slot.factors == factors]
+    return sum(kdf.cost for kdf in costs if kdf)
 
 
 @dataclass(frozen=True)

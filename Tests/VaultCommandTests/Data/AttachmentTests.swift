@@ -54,7 +54,7 @@ struct AttachmentTests {
         #expect(try sandbox.ok("get", "server", "--field", "config").output == "one")
         try sandbox.ok("update", "server", "--attach", "b.txt=" + sandbox.write("a.txt", "a".utf8))
         #expect(try sandbox.ok("get", "server", "--field", "b.txt").output == "a")
-        // A file that exists under the whole word is meant by it.
+        // If a file has the whole word as its path, the word means that file.
         try sandbox.write("x=a.txt", "whole".utf8)
         try sandbox.ok("update", "server", "--attach", "x=a.txt")
         #expect(try sandbox.ok("get", "server", "--field", "x=a.txt").output == "whole")

@@ -135,7 +135,7 @@ struct ImportCSVTests {
                 == "otpauth://totp/Example:alice?secret=JBSWY3DPEHPK3PXP&issuer=Example")
     }
 
-    @Test("LastPass: a row of a folder is no item, and is named; a site or a computer with such an address is one")
+    @Test("LastPass: a folder's row is not an item, and is named; a site or computer with such an address is an item")
     func lastPassFolders() throws {
         let (sandbox, items, run) = try imported(
             #"""

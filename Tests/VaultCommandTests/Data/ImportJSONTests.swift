@@ -110,7 +110,7 @@ struct ImportJSONTests {
             ),
             (
                 #"{"class": "generic-password", "service": "s", "secret": "x", "accessible": "now"}"#,
-                "'accessible' is not a known"
+                "'accessible' is not an accessibility that this version knows"
             ),
             (
                 #"{"class": "generic-password", "service": "s", "secret": "x", "created": "today"}"#,

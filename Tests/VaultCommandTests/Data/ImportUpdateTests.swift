@@ -304,7 +304,7 @@ struct ImportUpdateTests {
         #expect(try sandbox.ok("get", "it", "--field", "notes").output == "mine")
     }
 
-    @Test("what seals old values rewrites the file, and says whether they are values, records or both")
+    @Test("a change that seals old values rewrites the file, and says whether they are values, records or both")
     func sealedValues() throws {
         let sandbox = try Sandbox.withVault()
         func source(_ flags: String) throws -> String {

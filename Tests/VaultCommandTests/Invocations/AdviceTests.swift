@@ -44,7 +44,7 @@ struct AdviceTests {
         #expect(run.error.split(separator: "\n").count == 1)
     }
 
-    @Test("an option in the place of another one's value is named, and not used as the value")
+    @Test("an option in place of another option's value is named, and not used as the value")
     func missingValue() throws {
         let sandbox = try Sandbox.withVault()
         for words in [

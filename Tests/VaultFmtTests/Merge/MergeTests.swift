@@ -888,7 +888,7 @@ struct MergeTests {
         #expect(try report.removed == [key("b")])
     }
 
-    @Test("compares copies without making the merge, not even in memory, and so also if it could not be made")
+    @Test("compares copies without making the merge, even in memory, and so even if the merge could not be made")
     func comparison() throws {
         let copies = try copies()
         var comparing = MergeOptions()

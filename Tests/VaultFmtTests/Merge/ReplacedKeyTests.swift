@@ -52,6 +52,20 @@ struct ReplacedKeyTests {
         try expectSound(copies.ours)
     }
 
+    @Test("does not follow a rotation whose copy is damaged; the error says which copy that is")
+    func damagedRotation() throws {
+        let copies = try copies("a", "b")
+        try copies.theirs.rotate()
+        var bytes = try copies.memory.bytes("theirs")
+        let page = try #require(try frames(bytes).last { $0.type == .page })
+        bytes[page.range.upperBound - 20] ^= 1
+        copies.memory.files.put("damaged", bytes)
+        let damaged = try copies.memory.open("damaged")
+        let before = try copies.memory.bytes("ours")
+        fails(.structureInvalid, "the other copy has new keys but is damaged") { try copies.ours.merge(damaged) }
+        #expect(try copies.memory.bytes("ours") == before)
+    }
+
     @Test("changes nothing that is shown; its values are left to settle, and taking it in again changes nothing")
     func takenIn() throws {
         let copies = try copies("a", "b", "c")

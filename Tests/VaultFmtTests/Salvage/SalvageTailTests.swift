@@ -229,17 +229,59 @@ struct SalvageTailTests {
         #expect(report.uncommitted == [try name("once")] && report.unproven.isEmpty, "\(report)")
     }
 
-    @Test("an item that was removed and stored again by a change without its commit keeps its proven secret")
+    @Test("an item that was removed and stored again by a change without its commit keeps its proven secrets")
     func storedAgain() throws {
         let vault = try memory.create()
         let key = try name("s")
-        try vault.put(key, "proven")
+        for secret in ["older", "proven"] { try vault.put(key, secret) }
         try vault.transaction { (transaction) throws(VaultError) in
             _ = try transaction.remove(key)
             try transaction.add(key, secret: Secret(text: "new"))
         }
         let (secrets, report) = try salvaged(Array(try memory.bytes().dropLast()))
         #expect(secrets == ["s": "new"] && report.keptProven == [key], "\(report)")
-        #expect(try memory.open("new.vault").earlier(key).map(\.secret) == ["proven"])
+        #expect(try memory.open("new.vault").earlier(key).map(\.secret) == ["older", "proven"])
+    }
+
+    /// Salvages a vault whose last change, which is not proven, gives the names of items to others.
+    private func renamed(
+        scoped: Bool, takesUnproven: Bool, _ change: (Transaction) throws(VaultError) -> Void
+    ) throws -> (secrets: [String], report: SalvageReport) {
+        let vault = try memory.create()
+        if scoped { _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["ci"], createsGroups: true) }
+        for service in ["a", "b"] { try vault.put(try name(service), "of \(service)") }
+        try vault.transaction(change)
+        let report = try salvaged(Array(try memory.bytes().dropLast()), takesUnproven: takesUnproven).report
+        let recovered = try memory.open("new.vault")
+        let secrets = try recovered.allItems().map { item in
+            let secret = try recovered.open(item).secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+            return "\(item.key.service ?? ""): \(secret)"
+        }
+        return (secrets.sorted(), report)
+    }
+
+    @Test(
+        "a change without its commit that gives an item the name of another one, which is renamed, loses neither",
+        arguments: [(false, false), (true, false), (true, true)])
+    func namesPassedOn(scoped: Bool, takesUnproven: Bool) throws {
+        let (secrets, report) = try renamed(scoped: scoped, takesUnproven: takesUnproven) {
+            (transaction) throws(VaultError) in
+            try transaction.move(try name("b"), to: try name("c"))
+            try transaction.move(try name("a"), to: try name("b"))
+        }
+        let isMoved = !scoped || takesUnproven
+        #expect(secrets == (isMoved ? ["b: of a", "c: of b"] : ["a: of a", "b: of b"]), "\(report)")
+        #expect(report.recovered == 2 && report.removedLater.isEmpty && !report.isComplete, "\(report)")
+    }
+
+    @Test("a change without its commit that removes an item and gives its name to another one does not remove it")
+    func nameOfRemoved() throws {
+        let (secrets, report) = try renamed(scoped: false, takesUnproven: false) {
+            (transaction) throws(VaultError) in
+            _ = try transaction.remove(try name("b"))
+            try transaction.move(try name("a"), to: try name("b"))
+        }
+        #expect(secrets == ["b: of a", "b: of b"], "\(report)")
+        #expect(try report.removedLater.count == 1 && report.uncommitted == [name("b")], "\(report)")
     }
 }

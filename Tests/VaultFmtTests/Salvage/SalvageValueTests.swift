@@ -125,7 +125,7 @@ struct SalvageValueTests {
         #expect(try new.text(key) == "3" && new.item(key)?.attributes.names == ["label", "notes"])
     }
 
-    @Test("in the place of a damaged record takes the newest earlier value, and says so")
+    @Test("uses the newest earlier value in place of a damaged record, and says so")
     func older() throws {
         let vault = try filled()
         try vault.compact()
@@ -136,7 +136,7 @@ struct SalvageValueTests {
         #expect(try new.text(key) == "2" && new.earlier(key).map(\.secret) == ["0", "1"])
     }
 
-    @Test("in the place of a damaged record takes a value that was left to settle, and says so")
+    @Test("uses a value that was left to settle in place of a damaged record, and says so")
     func fromConflict() throws {
         let copies = try Copies { try $0.put(key, "base") }
         try copies.ours.put(key, "mine")

@@ -25,7 +25,7 @@ struct GitPlace {
         username = request.username
     }
 
-    /// Returns what is wrong with the host of a request, if it names no place because of that.
+    /// Describes what is wrong with a request's host, if the request does not name a place for that reason.
     static func flaw(of request: borrowing GitRequest) -> String? {
         switch GitHost(request.host ?? "") {
         case .valid: nil
@@ -108,7 +108,7 @@ private enum GitHost {
         self = Self.host(server, rest, isEmpty: text.isEmpty)
     }
 
-    /// - `rest`: The text after the name or the address: nothing, or a colon and a port in its only form.
+    /// - `rest`: The text after the name or the address: it must be empty, or a colon and a port in canonical form.
     private static func host(_ server: Substring, _ rest: Substring, isEmpty: Bool) -> GitHost {
         let isName = !server.isEmpty && !server.contains("[") && !server.contains("]")
         guard isName || isEmpty else { return .invalidName }

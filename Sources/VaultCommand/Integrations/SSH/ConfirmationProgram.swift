@@ -6,7 +6,7 @@ import VaultLocal
 struct ConfirmationProgram {
     let path: String
 
-    /// Whether the environment names such a program.
+    /// True if the environment names such a program.
     static var isNamed: Bool { Environment.nonEmpty("SSH_ASKPASS") != nil }
 
     /// Finds the program; returns nil if there is none. A relative path is ignored, because it would depend on the

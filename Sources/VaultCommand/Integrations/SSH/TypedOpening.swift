@@ -5,11 +5,11 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// How an agent opens its vault with a passphrase that was typed at its pinentry: a process of its own derives the key,
-/// because that takes up to several seconds, and hands it over. The agent then opens the vault with all of its checks.
+/// How an agent opens its vault with a passphrase that was typed at its pinentry. Deriving the key can take several
+/// seconds, so a separate process derives it and hands it over. The agent then opens the vault with all of its checks.
 ///
-/// The process runs the agent's own file with the agent's own arguments, so that it reads the same factors under the
-/// same limits, and ``option``.
+/// The process runs the agent's own file with the agent's own arguments and ``option``, so that it reads the same
+/// factors under the same limits.
 enum TypedOpening {
     static let option = "--open-typed"
 
@@ -35,7 +35,7 @@ enum TypedOpening {
         for name in files { settings[name] = Environment.nonEmpty(name) }
         let arguments = Array(ProcessArguments.all.dropFirst()) + [option]
         do {
-            // Not the file's path, where another version may have been installed since.
+            // The file's path is not used, because another version may since have been installed there.
             return try Subprocess.startAsking(
                 "/proc/self/exe", arguments, input: socket, output: socket, error: STDERR_FILENO, settings: settings,
                 ending: SIGKILL)
@@ -58,7 +58,8 @@ enum TypedOpening {
         guard let key = HandedKey.decoded(rest) else {
             throw AgentError(.unavailable, "the answer of the process that derives its key is incomplete")
         }
-        // The passphrase was right: if the key opens nothing, the slot has changed since, and nobody mistyped.
+        // The passphrase was right: if the key opens nothing, the slot has since changed, so this is not a typing
+        // error.
         do { return try open(key) } catch { throw AgentError(.unavailable, CommandFailure(error).message) }
     }
 

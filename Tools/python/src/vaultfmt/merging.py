@@ -25,8 +25,8 @@ class MergeOutcome(enum.IntEnum):
 
 
 class NoteKind(enum.IntEnum):
-    """What a merge found; `vaultfmt.h` says what each means. Those up to KEPT_FOR_DEVICE, SETTLED,
-    FORGETTING_NOT_CARRIED_OUT and ATTRIBUTES_NOT_REMOVED are about an item, and those with SLOT about a slot.
+    """What a merge found; `vaultfmt.h` explains each kind. The kinds up to KEPT_FOR_DEVICE, SETTLED,
+    FORGETTING_NOT_CARRIED_OUT and ATTRIBUTES_NOT_REMOVED concern an item, and the kinds with SLOT concern a slot.
     """
 
     CONFLICT = 1
@@ -61,8 +61,10 @@ class NoteKind(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class MergeNote:
-    """A finding of a merge. `text` is a slot's name, an extension's, a number of earlier values, or what is damaged;
-    `is_ours` says, of a slot that was changed in both copies, whether this vault's change is in force.
+    """A finding of a merge.
+
+    `text` is the name of a slot or an extension, a number of earlier values, or what is damaged. For a slot that was
+    changed in both copies, `is_ours` is true if this vault's change is in effect.
     """
 
     kind: NoteKind

@@ -434,7 +434,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def restore(self, key: KeyLike, value: EarlierValue) -> None:
         """Restores an item's secret, or a sealed attribute, from an earlier value; nothing else of the item changes. The
         current value becomes an earlier value, and the restored one is not listed while the item has it.
-        It still counts as one of them, so the oldest is dropped if the vault keeps no more.
+        It still counts as one of them, so the oldest is dropped if the vault already keeps as many as it may.
 
         If the item was in another group when it had the value (`OpenedEarlierValue.group`), scoped slots can now read it that
         could not then; if the value was bound to a device and the item no longer is, every device can.
