@@ -7,7 +7,7 @@ public struct UndoStep: Sendable {
     public let now: StateID
     /// The state whose items are restored.
     public let target: StateID
-    /// The changes to undo, the newest first; for a redo, the change to make again.
+    /// The changes to undo, the newest first; for a redo, the changes to make again, the oldest first.
     public let entries: [LogEntry]
     /// The differences between the newest state and the target.
     public let changes: VaultChanges
@@ -28,7 +28,7 @@ public enum UndoPlan: Sendable {
     case step(UndoStep)
     /// There is nothing to do: the vault has no earlier state, or no undo that could be redone.
     case nothing
-    /// Only this number of changes can be undone.
+    /// Only this number of changes can be undone or redone.
     case fewer(Int)
     /// The file no longer contains the earlier state, because it was compacted or rewritten at this time (milliseconds
     /// since 1970).
@@ -53,12 +53,12 @@ extension Machine {
         var taken: [LogEntry] = []
         var target = entry
         while taken.count < steps {
-            guard let changes = entry.changes else { return .gone(entry.time) }
+            guard entry.changes != nil else { return .gone(entry.time) }
             guard let before = try states.before(entry), let visible = try states.visible(before) else {
                 return taken.isEmpty ? .nothing : .fewer(taken.count)
             }
             // An undo does not affect groups or slots, so changes that affect only those are skipped.
-            if !changes.items.isEmpty || changes.keptVersions != nil { taken.append(entry) }
+            if entry.changesItems { taken.append(entry) }
             (target, entry) = (before, visible)
         }
         return .step(
@@ -69,25 +69,34 @@ extension Machine {
                 position: entry.state.generation, origin: start.origin))
     }
 
-    /// Plans to redo the last undo.
+    /// Plans to redo the last changes that were undone.
     ///
-    /// - Parameter vault: The vault, opened by an owner.
-    /// - Returns: The change to make again, or the reason why nothing can be redone.
+    /// - Parameters:
+    ///   - vault: The vault, opened by an owner.
+    ///   - steps: The number of changes.
+    /// - Returns: The changes to make again, or the reason why nothing can be redone.
     /// - Throws: `authenticationFailed` if an earlier commit is damaged.
-    public func planRedo(of vault: Vault) throws(VaultError) -> UndoPlan {
+    public func planRedo(of vault: Vault, steps: Int = 1) throws(VaultError) -> UndoPlan {
         var states = VisibleStates(vault, memory.ownCommits(of: vault.id))
         let start = try states.start()
-        guard start.generation < start.origin, var entry = try states.entry(start.origin) else { return .nothing }
-        while let before = try states.before(entry), let visible = try states.visible(before),
+        guard start.generation < start.origin, let newest = try states.entry(start.origin) else { return .nothing }
+        var undone = [newest]
+        var oldest = newest
+        while let before = try states.before(oldest), let visible = try states.visible(before),
             visible.state.generation > start.generation
         {
-            entry = visible
+            undone.append(visible)
+            oldest = visible
         }
+        // An undo skips the changes that affect only groups or slots, so they do not count here either.
+        let redone = undone.reversed().filter(\.changesItems).prefix(max(steps, 0))
+        guard let target = redone.last else { return .nothing }
+        guard redone.count == steps else { return .fewer(redone.count) }
         return .step(
             UndoStep(
-                now: vault.state, target: entry.state, entries: [entry],
-                changes: try vault.changes(undoingTo: entry.state), isMadeHere: true, isRedo: true,
-                position: entry.state.generation, origin: start.origin))
+                now: vault.state, target: target.state, entries: Array(redone),
+                changes: try vault.changes(undoingTo: target.state), isMadeHere: true, isRedo: true,
+                position: target.state.generation, origin: start.origin))
     }
 
     /// Carries out a plan.
@@ -101,12 +110,13 @@ extension Machine {
     }
 
     /// Carries out a plan, and returns the earlier values that were dropped although their items then list fewer than
-    /// the vault keeps.
+    /// the vault keeps. `vault` can be a rehearsal of the vault for which the plan was made.
     package func carryOutListingDropped(_ step: UndoStep, on vault: Vault) throws(VaultError) -> [DroppedValue] {
         // Values that a merge left to settle did not exist before the merge, and do not exist after it is undone.
         let settles = step.isRedo || step.entries.contains(where: \.isMerge)
         let dropped = try vault.undo(to: step.target, from: step.now, settles: settles)
-        guard vault.state != step.now else { return dropped }
+        // The memory is for changes of the file.
+        guard vault.state != step.now, !vault.isRehearsal else { return dropped }
         let entry = OwnCommits.Entry(
             generation: vault.state.generation, chain: vault.state.chainValue, target: step.position,
             origin: step.origin)
@@ -116,6 +126,14 @@ extension Machine {
             )
         }
         return dropped
+    }
+}
+
+extension LogEntry {
+    /// True if the change affects what an undo restores, or if the file no longer contains the state before it.
+    fileprivate var changesItems: Bool {
+        guard let changes else { return true }
+        return !changes.items.isEmpty || changes.keptVersions != nil
     }
 }
 

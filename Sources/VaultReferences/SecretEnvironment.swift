@@ -50,7 +50,8 @@ struct PlannedVariable {
                 let value = try reference.value(in: vault)
                 guard !value.withUnsafeBytes({ $0.contains(0) }) else {
                     throw CommandFailure(
-                        .usage, "\(TerminalText.quoted(reference.text)) has a zero byte, which no variable can contain")
+                        .unavailable,
+                        "\(TerminalText.quoted(reference.text)) has a zero byte, which no variable can contain")
                 }
                 try body(value, true)
             }

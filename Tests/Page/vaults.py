@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -177,8 +178,8 @@ class Vaults:
         )
         return vault
 
-    def many(self, count):
-        vault = self.create("many.vault")
+    def many(self, count, name="many.vault", *kdf):
+        vault = self.create(name, *kdf)
         self.load(
             vault,
             [
@@ -194,6 +195,15 @@ class Vaults:
         name = "file:../.hidden\u202e/plan of the house.pdf"
         self.load(vault, [("files", "large", "x", {name: {"base64": encoded, "flags": ["binary", "sealed"]}})])
         return vault
+
+
+def native_listing(output):
+    """Compiles a program that opens a vault with the portable reader, as it is released, and lists it."""
+    reader = ROOT / "Sources/C/VaultReader"
+    sources = [path for path in reader.glob("*.c") if not re.match(r"(example|page|page-\w+)\.c$", path.name)]
+    flags = ["-std=c11", "-O2", "-I", reader / "include", "-o", output, "-lsodium", "-largon2"]
+    subprocess.run(["cc", ROOT / "Tests/Page/listing.c", *sources, *flags], check=True)
+    return output
 
 
 def page_with(vault, output):

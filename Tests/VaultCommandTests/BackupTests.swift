@@ -46,7 +46,8 @@ struct BackupTests {
     func restored() throws {
         let sandbox = try sandbox()
         let today = try sandbox.read("test.vault")
-        try sandbox.fails(77, "use --yes", "restore", "--from", "yesterday.vault")
+        try sandbox.fails(64, "use --yes", "restore", "--from", "yesterday.vault")
+        try sandbox.fails(64, "use --yes", "restore", "--from", "yesterday.vault", "--no-input")
         #expect(try sandbox.read("test.vault") == today)
         let kept = sandbox.vault + ".before-restore"
         let said = try sandbox.ok("restore", "--from", "yesterday.vault", "--yes").error

@@ -81,6 +81,42 @@ struct CopyTests {
         #expect(try inOther(sandbox, "list", "--group", "shared").lines.count == 1)
     }
 
+    @Test("a copy that fails after it has created the other vault removes it, as nothing was stored in it")
+    func failsAfterCreating() throws {
+        let sandbox = try sandbox()
+        try sandbox.write("large", [UInt8](repeating: 0x61, count: 300_000))
+        try sandbox.ok("set", "large", "x", "--secret-file", "large")
+        func copyLarge(to vault: String, _ more: String = "") throws -> Run {
+            try sandbox.shell(
+                "ulimit -f 128; '\(Child.binary)' copy large --to \(vault) --to-passphrase-file 'other passphrase' \(more)"
+            )
+        }
+        let run = try copyLarge(to: "family.vault", "--kdf testing")
+        #expect(run.status == 74, "\(run.error)")
+        #expect(run.error.contains("removed the new vault 'family.vault', because nothing was copied"), "\(run.error)")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("family.vault")))
+        #expect(try copy(sandbox, "bank", "--kdf", "testing").status == 0)
+        // A vault that existed before stays, also if it is empty.
+        let other = sandbox.path("other passphrase")
+        try sandbox.ok("create", "empty.vault", "--kdf", "testing", "--passphrase-file", other)
+        #expect(try copyLarge(to: "empty.vault").status == 74)
+        #expect(FileManager.default.fileExists(atPath: sandbox.path("empty.vault")))
+    }
+
+    @Test("--history with a scoped slot, which opens no earlier values, is refused before a vault is created")
+    func scopedHistory() throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("move", "bank", "--to-group", "ci")
+        try sandbox.ok("set", "bank", "ann", input: "newer".utf8)
+        let key = try sandbox.write("key", [UInt8](repeating: 7, count: 32))
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci")
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        let run = try copy(sandbox, "bank", "--history", "--raw-key-file", key, "--kdf", "testing")
+        #expect(run.status == 77 && run.error.contains("access to earlier values"), "\(run.error)")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("family.vault")))
+        #expect(try copy(sandbox, "bank", "--raw-key-file", key, "--kdf", "testing").status == 0)
+    }
+
     @Test("what cannot be copied is refused or named, and no vault is created for it")
     func refused() throws {
         let sandbox = try sandbox()

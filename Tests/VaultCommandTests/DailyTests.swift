@@ -49,6 +49,26 @@ struct DailyTests {
         #expect(try sandbox.ok("get", "tax office", "--field", "maiden name").output == "O'Hara-Lund")
     }
 
+    @Test("sealing a readable attribute says, before it asks for the value, that the readable one is not kept")
+    func sealedReadable() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "tax office", "mira", "--attribute", "pet=Biscuit", input: "s".utf8)
+        let warning = "this replaces the readable value of 'pet', which does not become an earlier value"
+        let terminal = try PseudoTerminal(sandbox, "update", "tax office", "--secret-attribute", "pet")
+        try terminal.expect(warning)
+        try terminal.expect("pet of generic-password 'tax office' 'mira': ")
+        try terminal.answerHidden("Rex")
+        try terminal.expect(": ")
+        try terminal.answerHidden("Rex")
+        #expect(try terminal.finish() == 0)
+        #expect(try sandbox.ok("get", "tax office", "--field", "pet").output == "Rex")
+        // What is sealed, or new, has no readable value.
+        for name in ["pet", "school"] {
+            let run = try sandbox.ok("set", "tax office", "--secret-attribute", name, input: "Max".utf8)
+            #expect(!run.error.contains("readable value"), "\(run.error)")
+        }
+    }
+
     @Test("a copy within the vault has another name, and is an item of its own")
     func copyWithin() throws {
         let sandbox = try Sandbox.withVault()

@@ -74,6 +74,8 @@ struct EarlierValueTests {
             let run = try sandbox.ok("set", "svc", "ann", input: value.utf8)
             #expect(!run.error.contains("dropped"), "\(run.error)")
         }
+        let oldest = try #require(try sandbox.ok("history", "svc").lines.last).split(separator: "\t")
+        #expect(oldest[0] == "3" && oldest[1] == "secret")
         let run =
             switch command {
             case "restore": try sandbox.ok("restore", "svc")
@@ -83,8 +85,9 @@ struct EarlierValueTests {
         #expect(try sandbox.ok("get", "svc").output == "5")
         #expect(try secrets(sandbox) == ["6", "4"])
         #expect(
-            run.error.contains("this dropped an earlier value of generic-password 'svc' 'ann', the secret that was"),
-            "\(run.error)")
+            run.error.contains(
+                "this dropped an earlier value of generic-password 'svc' 'ann', the secret that was set at \(oldest[3]) and replaced at \(oldest[2]):"
+            ), "\(run.error)")
         #expect(run.error.contains("the vault keeps 3") && run.error.contains("'vaultfmt rekey --keep NUMBER'"))
         try sandbox.ok("verify")
     }
@@ -183,11 +186,21 @@ struct EarlierValueTests {
         #expect(try secrets(sandbox) == ["e", "d", "c"])
         // The passphrase and the cost stay.
         #expect(try sandbox.ok("inspect").output.contains("at most 3 of each"))
-        #expect(try sandbox.ok("rekey", "--keep", "0").error.contains("dropped when the item changes"))
-        try sandbox.ok("compact")
-        #expect(try sandbox.ok("history", "svc").error.contains("has no earlier values"))
+        let fewer = try sandbox.ok("rekey", "--keep", "0").error
+        #expect(fewer.contains("1 item has more in the file") && fewer.contains("dropped when the item changes"))
+        #expect(fewer.contains("'vaultfmt forget NAME --all'"))
+        // They are still there, and nothing says otherwise.
+        #expect(try sandbox.ok("compact").error.contains("1 item has earlier values (in 1 of them, more"))
+        let hidden = try sandbox.ok("history", "svc")
+        #expect(hidden.bytes == [] && hidden.error.contains("3 more earlier values are still in the file"))
+        #expect(hidden.error.contains("--all'") && !hidden.error.contains("has no earlier values"))
+        try sandbox.ok("rekey", "--keep", "2")
+        let partly = try sandbox.ok("history", "svc")
+        #expect(partly.lines.count == 2 && partly.error.contains("1 more earlier value is still in the file"))
+        try sandbox.ok("rekey", "--keep", "0")
         try sandbox.ok("set", "svc", input: "g".utf8)
-        #expect(try sandbox.ok("history", "svc").bytes == [])
+        let none = try sandbox.ok("history", "svc")
+        #expect(none.bytes == [] && none.error.contains("has no earlier values"))
         #expect(try sandbox.ok("inspect").output.contains("at most 0 of each"))
         try sandbox.fails(64, "--keep must be between 0 and 50", "rekey", "--keep", "51")
         try sandbox.fails(64, "--keep must be between 0 and 50", "create", "other.vault", "--keep", "51")

@@ -31,6 +31,7 @@ struct ExitCodeTests {
         try sandbox.fails(64, "did you mean '--secret-attribute'?", "set", "a", "--hidden", "b")
         try sandbox.fails(64, "slot remove", "slot", "add", "--grant-group", "g", "--expires", "1h")
         try sandbox.fails(64, "can only be 'off'", "update", "a", "--attribute", "check=ignore")
+        try sandbox.fails(64, "can only be offer, confirm or off", "update", "a", "--attribute", "ssh=bogus")
         try sandbox.fails(64, "--remove-attribute file:FILE", "update", "a", "--detach", "b")
         try sandbox.fails(64, "'vaultfmt compact'", "rm", "--purge", "a")
         try sandbox.fails(64, "vaultfmt copy NAME --to FILE", "move", "a", "--to-vault", "b")
@@ -80,6 +81,39 @@ struct ExitCodeTests {
         try sandbox.fails(66, "no such file", "inspect")
         try sandbox.fails(66, "there is no vault", "verify", sandbox.path("absent"))
         try sandbox.fails(66, "create it first", "create", sandbox.path("no/folder/new.vault"), "--kdf", "testing")
+    }
+
+    @Test("66: a folder for the output that does not exist")
+    func noSuchFolder() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        for words in [
+            ["generate", "--key-file"], ["generate", "--identity"], ["export", "--output"], ["get", "svc", "--output"],
+            ["inject", "--output"], ["create"],
+        ] {
+            let run = try sandbox.run(words + ["no/folder/new"])
+            #expect(run.status == 66, "\(words): \(run.error)")
+        }
+    }
+
+    @Test("69: a secret of no use for the purpose")
+    func ofNoUse() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: "s".utf8)
+        try sandbox.fails(69, "'svc' 'ann': the secret contains no readable private key", "ssh", "public", "svc")
+        let make = ["-q", "-t", "ed25519", "-a", "2", "-N", "own", "-f", sandbox.path("locked")]
+        #expect(try sandbox.run(make, program: "/usr/bin/ssh-keygen").status == 0)
+        let other = ["genpkey", "-algorithm", "ed448", "-out", sandbox.path("ed448")]
+        #expect(try sandbox.run(other, program: "/usr/bin/openssl").status == 0)
+        sandbox.environment["SSH_AUTH_SOCK"] = sandbox.path("no-agent")
+        for (name, message) in [("locked", "has its own passphrase"), ("ed448", "not an Ed25519, ECDSA or RSA key")] {
+            try sandbox.ok("set", name, "--secret-file", name)
+            for command in ["public", "add"] {
+                let run = try sandbox.fails(69, message, "ssh", command, name)
+                #expect(run.error.contains("generic-password '\(name)'"), "\(run.error)")
+            }
+        }
+        try sandbox.fails(69, "does not hold an age identity", "age-plugin", "vaultfmt:svc")
     }
 
     @Test("69: a later version")

@@ -15,6 +15,24 @@ struct HealthTests {
         }
     }
 
+    @Test("a damaged item does not keep the others from being checked: it is named, with exit code 3")
+    func damaged() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: Self.strong.utf8)
+        // What the newest commit has written itself would be an incomplete commit.
+        try sandbox.ok("set", "easy", input: "123456".utf8)
+        try sandbox.damageRecord(of: "svc", "ann")
+        let run = try sandbox.run("check", "--json")
+        #expect(run.status == 3 && run.error.contains("not checked, because it is damaged: "), "\(run.error)")
+        #expect(run.error.contains("the secret of generic-password 'svc' 'ann' cannot be read"), "\(run.error)")
+        #expect(try findings(run).contains { $0.services == ["easy"] })
+        let report = try #require(try run.json() as? [String: Any])
+        #expect((report["notChecked"] as? [[String: Any]])?.map { $0["service"] as? String } == ["svc"])
+        try sandbox.ok("rekey", "--kdf-memory", "19MiB", "--kdf-passes", "2")
+        try sandbox.ok("update", "easy", "--attribute", "check=off")
+        try sandbox.fails(3, "1 item could not be checked, because of damage", "check")
+    }
+
     @Test("weak and reused passwords are named, never shown; nothing found is exit 0, something 3")
     func weakAndReused() throws {
         let sandbox = try Sandbox.withVault()

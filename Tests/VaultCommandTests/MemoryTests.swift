@@ -22,6 +22,10 @@ struct MemoryTests {
         #expect(refused.bytes == [])
         try sandbox.fails(65, "rolled back", "set", "svc", input: "x".utf8)
         try sandbox.fails(65, "rolled back", "anchor")
+        let report = try #require(try sandbox.fails(65, "rolled back", "verify", "--json").json() as? [String: Any])
+        let problems = try #require(report["problems"] as? [String])
+        #expect(report["sound"] as? Bool == false && report["problemCount"] as? Int == 1)
+        #expect(problems.count == 1 && problems.allSatisfy { $0.contains("rolled back") }, "\(problems)")
         try sandbox.ok("anchor", "--accept")
         #expect(try sandbox.ok("get", "svc").output == "old")
     }

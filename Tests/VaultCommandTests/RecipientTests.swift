@@ -212,6 +212,29 @@ struct RecipientTests {
         #expect(try terminal.finish() == 0)
     }
 
+    @Test("what is typed while an identity's passphrase is being checked is not shown")
+    func typedWhileChecking() throws {
+        let sandbox = try Sandbox()
+        let alice = try Key.alice(in: sandbox)
+        let file = try sandbox.write("alice.age", Key.aliceEncrypted.utf8)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        try sandbox.ok("create", "--recipient", alice.recipient, "--no-recovery")
+        let terminal = try PseudoTerminal(sandbox, "list", "--identity", file)
+        for _ in 0..<2 {
+            try terminal.expect("Passphrase for identity file")
+            try terminal.answerHidden("not this one")
+            // The line ends when the answer has been read; the check has begun.
+            try terminal.expect("\r\n")
+            try terminal.type("typed too early\r")
+            try terminal.expect("wrong passphrase; try again")
+        }
+        try terminal.expect("Passphrase for identity file")
+        try terminal.answerHidden(Key.passphrase)
+        #expect(try terminal.finish() == 0)
+        #expect(!terminal.screen.contains("typed too early"))
+        #expect(terminal.echoes)
+    }
+
     @Test("an OpenSSH Ed25519 key is a recipient and an identity")
     func openSSH() throws {
         let sandbox = try Sandbox()

@@ -40,6 +40,17 @@ struct ScopeTests {
         #expect(try sandbox.ok("slot", "list").output.contains("ci, later"))
     }
 
+    @Test("slot remove says of a scoped slot that its keys were replaced, of a full one that a copied key opens")
+    func removed() throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key(sandbox), "--grant-group", "ci", "--name", "runner")
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key(sandbox, 8), "--name", "full")
+        let scoped = try sandbox.ok("slot", "remove", "runner", "--yes").error
+        #expect(scoped.contains("the keys that it opens were replaced") && !scoped.contains("still opens"), "\(scoped)")
+        let full = try sandbox.ok("slot", "remove", "full", "--yes").error
+        #expect(full.contains("a copied key still opens the vault until 'vaultfmt rekey --rotate'"), "\(full)")
+    }
+
     @Test("S5: factors that open a slot already are refused, and the slot is named")
     func sameFactors() throws {
         let sandbox = try sandbox()

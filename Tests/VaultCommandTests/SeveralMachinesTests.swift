@@ -133,7 +133,8 @@ struct SeveralMachinesTests {
         try machines.merge("b", with: "c", exit: 3)
         #expect(try machines.secret("b", "s") == "of c")
         try machines.remove("c", "s")
-        try machines.merge("c", with: "b")
+        try machines.merge("c", with: "b", exit: 3)
+        #expect(try machines.everySecret("c", "s").isSuperset(of: ["of a", "of c"]))
         try machines.merge("b", with: "c", exit: 3)
         #expect(try machines.secret("b", "s") == "of c")
         #expect(try machines.everySecret("b", "s").isSuperset(of: ["of a", "of c"]))
@@ -540,19 +541,29 @@ struct SeveralMachinesTests {
         #expect(kept.output == memo)
     }
 
-    @Test("settling that moves an item to another group asks first")
-    func settledPlace() throws {
+    @Test("settling that moves an item to another group asks first, and names all readers", arguments: [false, true])
+    func settledPlace(isNarrowing: Bool) throws {
         let machines = try Machines(["a", "b"])
-        try machines.on("a", "move", "s", "--to-group", "team", "--yes", "-f", machines.file("a"))
-        try machines.set("b", "s", "from b")
+        func move(to group: String) throws {
+            try machines.on("a", "move", "s", "--to-group", group, "--yes", "-f", machines.file("a"))
+        }
+        if isNarrowing {
+            try move(to: "team")
+            try machines.merge("b", with: "a")
+        }
+        try move(to: isNarrowing ? "" : "team")
+        let before = isNarrowing ? "team" : ""
+        try machines.on("b", "set", "s", "u", "--group", before, "-f", machines.file("b"), input: "from b")
         try machines.merge("a", with: "b", exit: 3)
         let settle = ["conflicts", "settle", "s", "--keep", "1", "-f", machines.file("a")]
         let refused = try machines.on("a", settle, exit: 64).error
-        #expect(
-            refused.contains("moves the item from the default group") && refused.contains("to group 'team'"),
-            "\(refused)")
+        let (from, to) = ("the default group", "group 'team'")
+        #expect(refused.contains("moves the item from \(isNarrowing ? to : from)"), "\(refused)")
+        #expect(refused.contains("to \(isNarrowing ? from : to)"), "\(refused)")
+        #expect(refused.contains("then everyone who can read items there could read this one, and nobody else"))
         try machines.on("a", settle + ["--yes"])
-        #expect(try machines.on("a", "get", "s", "--group", "team", "-f", machines.file("a")).output == "from b")
+        let group = isNarrowing ? "" : "team"
+        #expect(try machines.on("a", "get", "s", "--group", group, "-f", machines.file("a")).output == "from b")
     }
 
     @Test("an export and a copy with its history have the value that a merge left to settle, as an earlier one")
@@ -579,6 +590,34 @@ struct SeveralMachinesTests {
         }
     }
 
+    @Test("an export names the items with other values to settle than it contains; once settled, nothing is missing")
+    func exportedLabel() throws {
+        let machines = try Machines(["a", "b"], ["s", "t"])
+        for name in ["a", "b"] {
+            try machines.on(name, "update", "s", "u", "--label", "label of \(name)", "-f", machines.file(name))
+            try machines.set(name, "t", "from \(name)")
+        }
+        try machines.merge("a", with: "b", exit: 3)
+        let named = "not exported: values of 'label' that a merge has left to settle in generic-password 's' 'u'"
+        let secret = "not exported: values of secret that a merge has left to settle in generic-password 't' 'u'"
+        for format in ["json", "csv"] {
+            let run = try machines.on("a", "export", "-f", machines.file("a"), "--format", format, exit: 3)
+            #expect(!run.output.contains("label of a"), "\(run.output)")
+            #expect(run.error.contains(named), "\(run.error)")
+            // JSON has the other secret as an earlier value.
+            #expect(run.error.contains(secret) == (format == "csv"), "\(run.error)")
+            let count = format == "csv" ? "2 items" : "1 item"
+            #expect(
+                run.error.contains("exported, but values to settle of \(count) are missing (see above); 'vaultfmt con"),
+                "\(run.error)")
+        }
+        // Both secrets of the other item are in the export.
+        try machines.on("a", "export", "-f", machines.file("a"), "--service", "t")
+        try machines.on("a", "conflicts", "settle", "s", "--keep", "1", "-f", machines.file("a"))
+        let whole = try machines.on("a", "export", "-f", machines.file("a"))
+        #expect(whole.output.contains("label of a") && !whole.error.contains("settle"), "\(whole.error)")
+    }
+
     @Test("an earlier value of another device is left out of an export and named, and nothing else is missing")
     func exportWithoutDevice() throws {
         let machines = try Machines(["a", "b"], ["s", "t"])
@@ -595,6 +634,21 @@ struct SeveralMachinesTests {
             #expect(
                 format == "csv" || run.error.contains("not exported: 2 earlier values of generic-password 's' 'u'"),
                 "\(run.error)")
+        }
+    }
+
+    @Test("an undo that needs another device fails before it says that others follow, and so does its dry run")
+    func undoneWithoutDevice() throws {
+        let machines = try Machines(["a", "b"], ["s", "t"])
+        try machines.on(
+            "b", "update", "s", "u", "--accessible", "when-unlocked-this-device-only", "-f", machines.file("b"))
+        try machines.set("b", "s", "of the device")
+        try machines.merge("a", with: "b")
+        for isRehearsal in [true, false] {
+            let line = ["undo", "--yes", "-f", machines.file("a")] + (isRehearsal ? ["--dry-run"] : [])
+            let run = try machines.on("a", line, exit: 69)
+            #expect(run.error.contains("open it on the device that stored it"), "\(run.error)")
+            #expect(!run.error.contains("follow"), "\(run.error)")
         }
     }
 

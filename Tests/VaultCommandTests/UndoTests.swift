@@ -60,6 +60,45 @@ struct UndoTests {
         try sandbox.fails(64, "--steps must be at least 1", "undo", "--steps", "0")
     }
 
+    @Test("redo --steps redoes several undone changes at once, and says if fewer were undone")
+    func severalRedone() throws {
+        let sandbox = try sandbox()
+        for secret in ["three", "four"] { try sandbox.ok("set", "svc", "ann", input: secret.utf8) }
+        try sandbox.ok("undo", "--steps", "3")
+        #expect(try sandbox.ok("get", "svc").output == "one")
+        try sandbox.fails(1, "only 3 changes can be redone; 'vaultfmt redo --steps 3'", "redo", "--steps", "4")
+        try sandbox.fails(64, "--steps must be at least 1", "redo", "--steps", "0")
+        let planned = try sandbox.ok("redo", "--steps", "2", "--dry-run").error
+        #expect(planned.components(separatedBy: "redo: the change at ").count == 3, "\(planned)")
+        #expect(try sandbox.ok("get", "svc").output == "one")
+        try sandbox.ok("redo", "--steps", "2")
+        #expect(try sandbox.ok("get", "svc").output == "three")
+        try sandbox.fails(1, "only 1 change can be redone; 'vaultfmt redo --steps 1'", "redo", "--steps", "2")
+        try sandbox.ok("redo")
+        #expect(try sandbox.ok("get", "svc").output == "four")
+        try sandbox.fails(1, "nothing to redo", "redo", "--steps", "2")
+        // An undo of a redo of several changes goes back by one change, as any other.
+        #expect(try sandbox.ok("undo").status == 0)
+        #expect(try sandbox.ok("get", "svc").output == "three")
+        try sandbox.ok("verify")
+    }
+
+    @Test("a change of slots between undone changes does not stop a redo")
+    func redoneAcrossSlots() throws {
+        let sandbox = try sandbox()
+        let key = try sandbox.write("more.key", Array(repeating: 7, count: 32))
+        try sandbox.ok("slot", "add", "--name", "more", "--new-raw-key-file", key)
+        try sandbox.ok("set", "svc", "ann", input: "three".utf8)
+        for secret in ["two", "one"] {
+            try sandbox.ok("undo")
+            #expect(try sandbox.ok("get", "svc").output == secret)
+        }
+        for secret in ["two", "three"] {
+            try sandbox.ok("redo")
+            #expect(try sandbox.ok("get", "svc").output == secret)
+        }
+    }
+
     @Test("what was removed comes back by undo, and by restore after other changes; after compact by neither")
     func removed() throws {
         let sandbox = try sandbox()
@@ -134,6 +173,36 @@ struct UndoTests {
         #expect(try sandbox.ok("move", "q2", "--to-group", "", "--yes").error.contains("the file was rewritten"))
     }
 
+    @Test("so does one that brings back an item which was removed from that group after a move to it")
+    func narrowingOfRemoved() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "p", "--group", "g1", input: "public".utf8)
+        let key = try sandbox.write("ci.key", Array(repeating: 7, count: 32))
+        try sandbox.ok("slot", "add", "--name", "ci", "--new-raw-key-file", key, "--grant-group", "g1")
+        try sandbox.ok("set", "q", input: "mine".utf8)
+        try sandbox.ok("move", "q", "--to-group", "g1", "--yes")
+        try sandbox.ok("rm", "q", "--yes")
+        let said = try sandbox.ok("undo", "--steps", "2").error
+        #expect(said.contains("undone; the file was rewritten") && !said.contains("redoes"), "\(said)")
+        #expect(try sandbox.ok("get", "q").output == "mine")
+        try sandbox.ok("verify")
+    }
+
+    @Test("a redo after an undo of an undo keeps the secret that the first undo replaced, also after compact")
+    func redoneAfterUndone() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "y", input: "s1".utf8)
+        try sandbox.ok("set", "y", input: "s2".utf8)
+        try sandbox.ok("undo")
+        try sandbox.ok("undo")
+        try sandbox.fails(1, "no item is named 'y'", "get", "y")
+        try sandbox.ok("redo")
+        #expect(try sandbox.ok("get", "y").output == "s1")
+        try sandbox.ok("compact")
+        #expect(try sandbox.ok("get", "y", "--earlier", "1").output == "s2")
+        try sandbox.ok("verify")
+    }
+
     @Test("a redo that seals an attribute rewrites the file, and says why it cannot be undone")
     func sealing() throws {
         let sandbox = try Sandbox.withVault()
@@ -183,7 +252,48 @@ struct UndoTests {
         try sandbox.ok("undo", "--yes", "--steps", "2")
         try sandbox.fails(1, "no item is named 'tmp'", "get", "tmp")
         #expect(try sandbox.ok("get", "svc").output == "two")
-        try sandbox.fails(64, "then had a value that has since been forgotten", "undo", "--yes")
+        let before = try files(sandbox)
+        for isRehearsal in [true, false] {
+            let run = try sandbox.run(["undo", "--yes"] + (isRehearsal ? ["--dry-run"] : []))
+            #expect(run.status == 69 && run.error.contains("then had a value that has since been forgotten"))
+            #expect(run.error.contains("'vaultfmt undo --steps NUMBER' goes back further"), "\(run.error)")
+            if isRehearsal { #expect(try files(sandbox) == before) }
+        }
         #expect(try sandbox.ok("get", "svc").output == "two")
+    }
+
+    /// The vault, and all files of this machine's memory.
+    private func files(_ sandbox: Sandbox) throws -> [String: Data] {
+        let state = try #require(sandbox.environment["XDG_STATE_HOME"])
+        var out = ["": Data(try sandbox.read("test.vault"))]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: state) {
+            out[name] = FileManager.default.contents(atPath: state + "/" + name)
+        }
+        return out
+    }
+
+    @Test("--dry-run of undo and redo makes the change in memory only, and reports what it would drop or rewrite")
+    func rehearsed() throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("rekey", "--keep", "2")
+        for secret in ["three", "four"] { try sandbox.ok("set", "svc", "ann", input: secret.utf8) }
+        var before = try files(sandbox)
+        let planned = try sandbox.ok("undo", "--dry-run").error
+        #expect(planned.contains("this would drop an earlier value of generic-password 'svc' 'ann'"), "\(planned)")
+        #expect(planned.hasSuffix("nothing was changed (--dry-run)\n"), "\(planned)")
+        #expect(try files(sandbox) == before)
+        #expect(try sandbox.ok("undo").error.contains("this dropped an earlier value of generic-password 'svc' 'ann'"))
+        before = try files(sandbox)
+        try sandbox.ok("redo", "--dry-run")
+        #expect(try files(sandbox) == before)
+        try sandbox.ok("redo")
+        #expect(try sandbox.ok("get", "svc").output == "four")
+        try sandbox.ok("update", "svc", "--attribute", "pet=Biscuit")
+        try sandbox.ok("update", "svc", "--secret-attribute", "pet", "--later", input: "Biscuit".utf8)
+        try sandbox.ok("undo")
+        before = try files(sandbox)
+        #expect(try sandbox.ok("redo", "--dry-run").error.contains("the file would be rewritten because it contains"))
+        #expect(try files(sandbox) == before)
+        try sandbox.ok("verify")
     }
 }

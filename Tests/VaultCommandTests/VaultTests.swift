@@ -325,11 +325,41 @@ struct VaultTests {
         #expect(try sandbox.fails(65, "problems in", "verify").output.contains(name))
         #expect(try sandbox.read("test.vault") == bytes)
         #expect(try sandbox.ok("get", "svc", "7").output == "secret 7")
-        try sandbox.ok("set", "svc", "ann", input: "two".utf8)
+        // The old secret cannot be restored.
+        #expect(!(try sandbox.ok("set", "svc", "ann", input: "two".utf8).error.contains("undo")))
         try sandbox.ok("compact")
         try sandbox.ok("rekey", "--rotate")
         try sandbox.ok("verify")
         #expect(try sandbox.ok("get", "svc", "ann").output == "two")
+    }
+
+    @Test(
+        "a secret repairs an item whose damaged record also contains notes: they are named as lost (exit 3)",
+        arguments: ["set", "restore"])
+    func damagedSecretWithNotes(command: String) throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: "zero".utf8)
+        try sandbox.ok("set", "svc", "ann", "--attribute", "notes=private", input: "one".utf8)
+        // What the newest commit has written itself would be an incomplete commit.
+        try sandbox.ok("set", "later", input: "later".utf8)
+        try sandbox.damageRecord(of: "svc", "ann")
+        let name = "the secret of generic-password 'svc' 'ann' cannot be read"
+        for reading in [["get"], ["show"], ["get", "--field", "notes"]] {
+            let run = try sandbox.run(reading + ["svc", "ann"])
+            #expect(run.status == 65 && run.error.contains(name), "\(reading): \(run.error)")
+        }
+        try sandbox.fails(65, name, "update", "svc", "ann", "--secret-attribute", "pin", input: "1".utf8)
+        if command == "set" {
+            let run = try sandbox.fails(3, "its attribute 'notes' is lost", "set", "svc", "ann", input: "two".utf8)
+            #expect(!run.error.contains("undo"))
+            #expect(run.error.contains("the next merge also removes it from other copies"))
+        } else {
+            try sandbox.fails(3, "its attribute 'notes' is lost", "restore", "svc", "ann")
+        }
+        #expect(try sandbox.ok("get", "svc", "ann").output == (command == "set" ? "two" : "zero"))
+        try sandbox.fails(1, "notes", "get", "svc", "ann", "--field", "notes")
+        try sandbox.ok("compact")
+        try sandbox.ok("verify")
     }
 
     @Test("verify --anchor takes a vault that is at the anchor or continues it")

@@ -8,7 +8,8 @@ import VaultStore
 
 @Suite("A vault of random operations")
 struct ModelTests {
-    private static let sequences: UInt64 = 20
+    /// In a real file, with the checks of a debug build: round-trip runs more of them, in memory.
+    private static let sequences: UInt64 = 5
     private static let changes = 500
 
     /// Runs operations on a vault in a real file; what is wrong, if anything is.

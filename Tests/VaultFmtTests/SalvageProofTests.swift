@@ -29,9 +29,9 @@ struct SalvageProofTests {
     }
 
     /// A vault whose group "work" is granted, and in which both items were changed since.
-    private func sample(_ path: String) throws -> Vault {
+    private func sample(_ path: String, kept: Int = 0) throws -> Vault {
         let owner = try Fast.create(path)
-        try owner.keepVersions(0)
+        try owner.keepVersions(kept)
         for key in [work, home] { try owner.put(key, "old") }
         _ = try owner.addSlot(try Fast.rawKey(9), grantedGroups: ["work"])
         for key in [work, home] { try owner.put(key, "new") }
@@ -45,8 +45,8 @@ struct SalvageProofTests {
     }
 
     /// What the slot's holder adds to the file: a newer record of an item, and a leaf that names it; if asked for, as
-    /// longer than any file.
-    private func forge(_ path: String, length: Int? = nil) throws {
+    /// longer than any file, or as the newest change, without the item's earlier values.
+    private func forge(_ path: String, length: Int? = nil, isNewestWithoutPast: Bool = false) throws {
         let scoped = try Fast.openWritable(path, try Fast.rawKey(9))
         let end = UInt64(try contents(path).count)
         try scoped.withCore { (core) throws(VaultError) in
@@ -58,6 +58,10 @@ struct SalvageProofTests {
             var entry = item.entry
             // Not beyond the vault's clock: the other item was changed later.
             entry.dot = StoredDot(entry.dot.revision + 1, entry.dot.position)
+            if isNewestWithoutPast {
+                entry.dot = StoredDot(store.state.commit.clock + 1, entry.dot.position)
+                (entry.past, entry.hasConflicts) = (nil, false)
+            }
             entry.recordRevision = entry.dot.revision
             // The locator is not for its holder: without it nothing is found but what a page refers to.
             let seal = RecordCodec.Seal(
@@ -109,6 +113,23 @@ struct SalvageProofTests {
         #expect(report.unproven == [work] && report.withoutIndex.contains(home) && !report.isComplete, "\(report)")
         #expect(try vault.text(home) == "new")
         #expect(try vault.text(work) == (takesUnproven ? "forged" : nil))
+    }
+
+    @Test("S3: an unproven state without earlier values leaves the proven ones, and the proven secret after them")
+    func forgedWithoutPast() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let owner = try sample(path, kept: 5)
+        try owner.put(work, "newest")
+        #expect(try owner.earlier(work).map(\.secret) == ["old", "new"])
+        try forge(path, isNewestWithoutPast: true)
+        let (vault, report) = try salvage(path, folder, takesUnproven: true)
+        #expect(report.recoveredUnproven == [work] && report.keptProven == [work], "\(report)")
+        #expect(try vault.text(work) == "forged")
+        #expect(try vault.earlier(work).map(\.secret) == ["old", "new", "newest"])
+        let (proven, _) = try salvage(path, folder)
+        #expect(try proven.text(work) == "newest")
+        #expect(try proven.earlier(work).map(\.secret) == ["old", "new"])
     }
 
     @Test(

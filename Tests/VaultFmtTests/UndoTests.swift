@@ -185,6 +185,68 @@ struct UndoTests {
         #expect(try vault.earlierValues(of: try key("a")).map(\.attribute) == [nil])
     }
 
+    @Test("a removed item comes back with what it showed and kept when it was removed", arguments: [1, 3])
+    func valuesOfRemoved(kept: Int) throws {
+        let copies = try Copies(kept: kept) { vault in
+            try vault.add(try self.key("a"), secret: Secret(text: "0"), attributes: ["notes": "n"])
+        }
+        let key = try self.key("a")
+        let (vault, before) = (copies.ours, copies.ours.state)
+        try vault.set(key, secret: Secret(text: "1"), attributes: setting(["notes": "m"]))
+        try vault.undo(to: before, from: vault.state)
+        try vault.remove(key)
+        try vault.undo(to: before, from: vault.state)
+        for isCompact in [false, true] {
+            if isCompact { try vault.compact() }
+            #expect(try secret(vault, "a") == "0" && vault.earlierSecrets(of: key) == ["1"])
+            #expect(try Set(vault.earlierValues(of: key).map(\.attribute)) == [nil, "notes"])
+            try expectSound(vault)
+        }
+        try copies.theirs.merge(vault)
+        #expect(try copies.theirs.earlierSecrets(of: key) == ["1"])
+        let again = vault.state
+        try vault.put(key, "2")
+        try vault.remove(key)
+        try vault.undo(to: again, from: vault.state)
+        #expect(try secret(vault, "a") == "0" && vault.earlierSecrets(of: key) == (kept == 1 ? ["2"] : ["1", "2"]))
+        try expectSound(vault)
+    }
+
+    @Test("a removed item comes back without what was left to settle since, which becomes an earlier value")
+    func unsettledOfRemoved() throws {
+        let copies = try Copies { vault in try vault.put(try self.key("a"), "0") }
+        let key = try self.key("a")
+        let (vault, before) = (copies.ours, copies.ours.state)
+        try copies.theirs.put(key, "theirs")
+        copies.tick()
+        try vault.put(key, "ours")
+        try vault.merge(copies.theirs)
+        #expect(try left(in: vault).count == 1)
+        try vault.remove(key)
+        try vault.undo(to: before, from: vault.state, settles: false)
+        #expect(try secret(vault, "a") == "0" && vault.conflict(in: key) == nil)
+        #expect(try Set(vault.earlierSecrets(of: key)) == ["ours", "theirs"])
+        try expectSound(vault)
+    }
+
+    @Test("a removed item comes back without a value that it showed and that another copy has forgotten since")
+    func forgottenOfRemoved() throws {
+        let copies = try Copies { vault in try vault.put(try self.key("a"), "0") }
+        let key = try self.key("a")
+        let (vault, theirs, before) = (copies.ours, copies.theirs, copies.ours.state)
+        try vault.put(key, "1")
+        try theirs.merge(vault)
+        try vault.remove(key)
+        try theirs.put(key, "2")
+        let shown = try #require(try theirs.earlierValues(of: key).last)
+        try theirs.forgetEarlierValues(of: key, [shown])
+        try theirs.remove(key)
+        try vault.merge(theirs)
+        try vault.undo(to: before, from: vault.state)
+        #expect(try secret(vault, "a") == "0" && vault.earlierSecrets(of: key).isEmpty)
+        try expectSound(vault)
+    }
+
     // MARK: a branch under a replaced key
 
     /// A vault and a copy that went on under the old keys; the copy's item `d` is here, and shows no secret until it is

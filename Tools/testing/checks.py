@@ -17,6 +17,7 @@ PAGE = ("Sources/C/VaultReader", "Sources/Page", "Sources/C/CVaultPage", "Tests/
 READERS = (*CORE, "Spec/reference", "Tests/Vectors", "Tests/Fuzzing")
 HARNESS = ".build-release/release/harness"
 VECTORS = ".build/debug/vectors"
+EXCHANGING = "Tools/exchange --library .build-release/release/vectors"
 TESTS = "Tools/testing/swift-tests --filter"
 
 
@@ -93,7 +94,7 @@ def checks() -> Iterator[Check]:
         environment=(("VAULTFMT_MERGE_SEQUENCES", "5000"),),
     )  # fmt: skip
     yield Check("agents", "Tests/Agents/run {binary} --seed {seed}", (*COMMAND, "Tests/Agents"), 4, "64 clients of the agent at once, with kills, locks and changes of the vault")
-    yield Check("round trip", "swift run round-trip --seed {seed} --count 300", CORE, 10, "random operations, compared with a plain model")
+    yield Check("round trip", ".build-release/release/round-trip --seed {seed} --count 300", CORE, 10, "random operations, compared with a plain model")
     for name, minutes in PARTS.items():
         yield Check(f"harness {name}", f"{HARNESS} {name} --long --seed {{seed}}", AREAS.get(name, LOCAL), minutes, "the harness with its long budget")
     for name, minutes, about in (
@@ -103,9 +104,9 @@ def checks() -> Iterator[Check]:
     ):  # fmt: skip
         yield Check(f"mutants {name}", f"Tools/mutants {name}", READERS if "readers" in name else COMMAND, minutes, about)
     yield Check("merges", f"Tools/merges {VECTORS} Spec/reference/run --random 500 --seed {{seed}}", READERS, 20, "2,000 merges of the reference, repeated by the library", pieces=4)
-    yield Check("exchange random", "Tools/exchange --count 2000 --mutated 0 --resealed 20000 --seed {seed}", READERS, 40, "random and resealed vaults, read alike")
-    yield Check("exchange mutated", "Tools/exchange --count 0 --mutated 50000 --resealed 0 --seed {seed}", READERS, 25, "1,000,000 mutated vaults, read alike", pieces=20)
-    portable = "Tests/Reader/run feature-one-item && Tools/exchange --reader .build-reader/check"
+    yield Check("exchange random", f"{EXCHANGING} --count 2000 --mutated 0 --resealed 20000 --seed {{seed}}", READERS, 40, "random and resealed vaults, read alike")
+    yield Check("exchange mutated", f"{EXCHANGING} --count 0 --mutated 50000 --resealed 0 --seed {{seed}}", READERS, 25, "1,000,000 mutated vaults, read alike", pieces=20)
+    portable = f"Tests/Reader/run feature-one-item && {EXCHANGING} --reader .build-reader/check"
     yield Check("exchange portable", f"{portable} --count 2000 --mutated 0 --resealed 20000 --seed {{seed}}", (*READERS, *PAGE), 40, "the same by the portable reader")
     yield Check(
         "exchange portable mutated", f"{portable} --count 0 --mutated 50000 --resealed 0 --seed {{seed}}", (*READERS, *PAGE), 15,

@@ -99,6 +99,15 @@ def steps(seed: int) -> Iterator[Step]:
         "debug-build", "the libraries and their tests, with warnings as errors", ["swift", "build", "--build-tests"], ["set-up"], builds=True,
         limit=2400, find=lines(r"^.*\berror: .*$", f"{REPEAT} --only debug-build"),
     )  # fmt: skip
+    # These take a core for a while, so they start as soon as one of the builds has ended.
+    yield Step(
+        "portable-reader", "the portable reader in C: every vector, sanitizers, mutations, budgets, its size", ["Tests/Reader/run"], ["set-up"], limit=1200,
+        find=lines(r"^  FAILED .*$|^Tests/Reader/run: (?!FAILED|the same|\d).*$|^.*: (error|runtime error|warning): .*$|^.*undefined reference to .*$|^.*AddressSanitizer: .*$", f"{REPEAT} --only portable-reader"),
+    )  # fmt: skip
+    yield Step(
+        "page", "the page that opens a vault: assembled from its sources; every vector, read by its WebAssembly in node", ["Tests/Page/run-short"], ["set-up"],
+        find=lines(r"^.*assemble: .*$|^✖ .*$|^  FAILED .*$", f"{REPEAT} --only page"),
+    )  # fmt: skip
     yield Step(
         "costs", "size and instructions, compared with Tools/benchmark/costs.json", ["Tools/benchmark/costs"], ["release-build"], builds=True,
         find=lines(r"^costs: .*$", f"{REPEAT} --only costs"),
@@ -106,16 +115,6 @@ def steps(seed: int) -> Iterator[Step]:
     yield Step(
         "c-library", "the C library as it is installed, from C and C++", ["Tests/C/run"], ["release-build"], builds=True,
         find=lines(r"^Tests/C/run: (?!FAILED).*$|^.*: (error|Assertion).*$|^\S+\.c:\d+: .*$|^.*undefined reference to .*$", f"{REPEAT} --only c-library"),
-    )  # fmt: skip
-
-    yield Step(
-        "portable-reader", "the portable reader in C: every vector, sanitizers, mutations, budgets, its size", ["Tests/Reader/run"], ["set-up"], limit=1200,
-        find=lines(r"^  FAILED .*$|^Tests/Reader/run: (?!FAILED|the same|\d).*$|^.*: (error|runtime error|warning): .*$|^.*undefined reference to .*$|^.*AddressSanitizer: .*$", f"{REPEAT} --only portable-reader"),
-    )  # fmt: skip
-
-    yield Step(
-        "page", "the page that opens a vault: assembled from its sources; every vector, read by its WebAssembly in node", ["Tests/Page/run-short"], ["set-up"],
-        find=lines(r"^.*assemble: .*$|^✖ .*$|^  FAILED .*$", f"{REPEAT} --only page"),
     )  # fmt: skip
 
     yield promised(
@@ -135,8 +134,24 @@ def steps(seed: int) -> Iterator[Step]:
     )  # fmt: skip
     yield Step(
         "harness", "crashes, faults, kills and attackers, with budgets of three minutes in all",
-        [".build-release/release/harness", "--seed", str(seed)], ["release-build"], cores=2, limit=2400,
+        # It keeps both processors busy for some of its parts only, so another step runs next to it.
+        [".build-release/release/harness", "--seed", str(seed)], ["release-build"], limit=2400,
         find=lines(r"^(?P<part>[a-z]+): (?!further).*$|^(?P<line>[a-z]+) +\d+ cases, [1-9]\d* failures.*$", f"{REPEAT} --only harness{of_seed} -- {{part}}{{line}}"),
+    )  # fmt: skip
+    # The longest of the rest begin first, so that both cores are busy to the end.
+    yield Step(
+        "pages", "README and documentation, followed line by line, without what needs other programs", ["Tests/Pages/run", "short"],
+        ["release-build"], limit=1800, find=lines(r"^failed (?P<page>[^:\s]+):.*(?:\n(?!ok |failed |skipped ).*)*", f"{REPEAT} --only pages -- --page {{page}}"),
+    )  # fmt: skip
+    yield Step(
+        "exchange", "random and mutated vaults, read alike by library and reference",
+        ["Tools/exchange", "--library", VECTORS, "--seed", str(seed)], ["debug-build"], limit=1800,
+        find=lines(r"^  FAILED .*$", f"{REPEAT} --only exchange{of_seed}"),
+    )  # fmt: skip
+    yield Step(
+        "round-trip", "random operations, compared with a plain model; every conformance vector as an input of two fuzz targets",
+        [".build-release/release/round-trip", "--seed", str(seed), "--count", "20", "--changes", "500", "--vectors", "Spec/vectors"], ["release-build"],
+        find=lines(r"^FAILED .*$|^seed \d+: .*$", f"{REPEAT} --only round-trip{of_seed}"),
     )  # fmt: skip
     yield Step(
         "agents", "clients of the ssh agent and of the Secret Service, at once, and killed, over changes and locks of the vault",
@@ -146,10 +161,6 @@ def steps(seed: int) -> Iterator[Step]:
     yield Step(
         "python-package", "the Python package: types and tests", ["Tools/python/test"], ["release-build", "debug-build"], builds=True,
         find=lines(r"^(FAILED|ERROR) (?P<test>\S+).*$|^.*: error: .*$", f"{REPEAT} --only python-package -- {{test}}"),
-    )  # fmt: skip
-    yield Step(
-        "pages", "README and documentation, followed line by line, without what needs other programs", ["Tests/Pages/run", "short"],
-        ["release-build"], limit=1800, find=lines(r"^failed (?P<page>[^:\s]+):.*(?:\n(?!ok |failed |skipped ).*)*", f"{REPEAT} --only pages -- --page {{page}}"),
     )  # fmt: skip
     for name, reader in (("library", VECTORS), ("reference", REFERENCE)):
         yield Step(
@@ -163,11 +174,6 @@ def steps(seed: int) -> Iterator[Step]:
     yield Step(
         "reference", "the reference implementation's own tests", ["Spec/reference/test"], ["set-up"],
         find=lines(r"^(FAIL|ERROR): (?P<test>\S+) \((?P<id>[\w.]+)\).*$", f"{REPEAT} --only reference -- {{id}}"),
-    )  # fmt: skip
-    yield Step(
-        "exchange", "random and mutated vaults, read alike by library and reference",
-        ["Tools/exchange", "--library", VECTORS, "--seed", str(seed)], ["debug-build"], limit=1800,
-        find=lines(r"^  FAILED .*$", f"{REPEAT} --only exchange{of_seed}"),
     )  # fmt: skip
     yield Step(
         "merges", "vectors and random copies, merged alike by library and reference",

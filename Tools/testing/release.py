@@ -151,6 +151,8 @@ def prepare(base: Mapping[str, str]) -> None:
     """Builds what the checks start, and installs the programs that they need."""
     for command in (
         ["Tools/testing/set-up"], ["Tools/setup", "--clients"], ["Tools/setup", "--packages"], ["Tools/testing/build-release"],
+        # The long comparisons of readers take several times as long in a debug build.
+        ["Tools/packaging/swift-build", "--product", "vectors"],
         ["swift", "build", "--build-tests"],
     ):  # fmt: skip
         if subprocess.run(command, cwd=ROOT, env=dict(base), stdout=sys.stderr, check=False).returncode:

@@ -174,12 +174,12 @@ package struct PrivateKey: ~Copyable {
 }
 
 /// Ed25519 keys in PKCS #8, which swift-crypto does not read.
-enum PrivateKeyDER {
+package enum PrivateKeyDER {
     /// Version 0 or 1, followed by the algorithm identifier (RFC 8410 and 5958).
     private static let ed25519: [[UInt8]] = [0, 1].map { [0x02, 0x01, $0, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70] }
 
-    /// Returns the seed of an Ed25519 key; nil for anything else.
-    static func ed25519Seed(_ der: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    /// Returns the 32-byte seed of an Ed25519 key, within the given bytes; nil for anything else.
+    package static func ed25519Seed(_ der: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         var rest = der[...]
         guard rest.popFirst() == 0x30, let length = rest.popFirst(), length < 0x80, Int(length) == rest.count,
             ed25519.contains(where: { rest.starts(with: $0) })

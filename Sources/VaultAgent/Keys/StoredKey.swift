@@ -9,7 +9,8 @@ package enum StoredKey {
     /// The maximum size of a secret that is searched for a key.
     private static let longest = 1 << 20
 
-    /// Reads a key. Throws `malformed` or `unsupported`, or `refused` if the key is encrypted.
+    /// Reads a key. Throws `malformed`, `unsupported` if there is no key or a key of another type, or `refused` if the
+    /// key is encrypted.
     package static func read(_ secret: borrowing Secret) throws(AgentError) -> PrivateKey {
         let stored = try decoded(secret)
         return try stored.bytes.withUnsafeBytes { (bytes) throws(AgentError) in
@@ -50,5 +51,5 @@ package enum StoredKey {
         }
     }
 
-    private static let noKey = AgentError(.malformed, "the secret contains no readable private key")
+    private static let noKey = AgentError(.unsupported, "the secret contains no readable private key")
 }

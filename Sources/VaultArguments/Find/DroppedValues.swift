@@ -11,9 +11,10 @@ package enum DroppedValues {
     private static let most = 20
 
     package static func report(_ dropped: [DroppedValue], in vault: Vault) {
+        let verb = vault.isRehearsal ? "would drop" : "dropped"
         for one in dropped.prefix(most) {
             Terminal.note(
-                "this dropped an earlier value of \(ItemText.summary(one.key)), \(one.value.words): the vault keeps "
+                "this \(verb) an earlier value of \(ItemText.summary(one.key)), \(one.value.exactWords): the vault keeps "
                     + "\(vault.keptVersions), and the current value is still one of them; "
                     + "'vaultfmt rekey --keep NUMBER' keeps more in future")
         }

@@ -125,6 +125,9 @@ package struct AccessOptions: ParsableArguments {
             )
         }
         let sources = factors.sources
+        // The passphrase of an identity may be followed by a plugin's question or by the vault's passphrase.
+        ControllingTerminal.beginSeries()
+        defer { ControllingTerminal.endSeries() }
         var given = try factors.read(mayAsk: !noInput)
         guard let spare = factors.spareIdentity(for: path, beside: given, in: source) else {
             return try asking(sources, path, name, given, asks: asks, in: source, unlessKept, body)

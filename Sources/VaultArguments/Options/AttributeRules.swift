@@ -1,3 +1,4 @@
+import VaultAgent
 package import VaultConsole
 import VaultExchange
 package import VaultFmt
@@ -71,7 +72,7 @@ package enum AttributeRules {
 
     /// Returns whether `check` has rules for the values of this attribute.
     static func restrictsValue(of name: String) -> Bool {
-        [AttributeName.expires, AttributeName.changeInterval, AttributeName.check].contains(name)
+        [AttributeName.expires, AttributeName.changeInterval, AttributeName.check, SSHAttribute.use].contains(name)
             || ineffective.contains(name)
     }
 
@@ -80,8 +81,8 @@ package enum AttributeRules {
         "rotate", "rotate-every", "rotation", "max-age", "rotation-interval",
     ]
 
-    /// Throws an error if an attribute that 'vaultfmt check' reads has an invalid value, because the value would be
-    /// ignored.
+    /// Throws an error if an attribute that 'vaultfmt check' or the agent reads has an invalid value, because the value
+    /// would be ignored, or the key not offered.
     static func check(_ name: String, _ value: String, _ form: Form) throws(CommandFailure) {
         let isTime = Age(argument: value) != nil
         switch name {
@@ -97,6 +98,11 @@ package enum AttributeRules {
             throw CommandFailure(
                 .usage,
                 "the attribute 'check' can only be 'off', which exempts the item from 'vaultfmt check'; use \(form.example(name, "off"))"
+            )
+        case SSHAttribute.use where KeyUse(rawValue: value) == nil:
+            throw CommandFailure(
+                .usage,
+                "the attribute 'ssh' can only be offer, confirm or off; use \(form.example(name, KeyUse.offer.rawValue)), for example"
             )
         case _ where ineffective.contains(name) && isTime:
             throw CommandFailure(

@@ -55,15 +55,27 @@ package struct GeneratorOptions: ParsableArguments {
         if let words, !(1...1024).contains(words) { throw ValidationError("--words must be between 1 and 1024") }
     }
 
-    private var isForPassword: Bool {
-        length != nil || alphabet != nil || noLowercase || noUppercase || noDigits || noSymbols || noAmbiguous
-            || exclude != nil
+    private var passwordOptions: [(name: String, isGiven: Bool)] {
+        [
+            ("--length", length != nil), ("--alphabet", alphabet != nil), ("--no-lowercase", noLowercase),
+            ("--no-uppercase", noUppercase), ("--no-digits", noDigits), ("--no-symbols", noSymbols),
+            ("--no-ambiguous", noAmbiguous), ("--exclude", exclude != nil),
+        ]
     }
 
-    private var isForWords: Bool { words != nil || separator != nil || list != nil }
+    private var wordOptions: [(name: String, isGiven: Bool)] {
+        [("--words", words != nil), ("--separator", separator != nil), ("--list", list != nil)]
+    }
+
+    private var isForPassword: Bool { passwordOptions.contains { $0.isGiven } }
+
+    private var isForWords: Bool { wordOptions.contains { $0.isGiven } }
+
+    /// The first option that is given, with its dashes; nil if none is given.
+    var firstGiven: String? { (passwordOptions + wordOptions).first { $0.isGiven }?.name }
 
     /// True if any option is given.
-    package var isGiven: Bool { isForPassword || isForWords }
+    package var isGiven: Bool { firstGiven != nil }
 
     /// Generates a password or a passphrase.
     package func generate() throws -> GeneratedSecret {

@@ -99,6 +99,9 @@ struct IdentityFiles {
         guard mayAsk else {
             throw CommandFailure(.noAccess, "\(place) is encrypted, and --no-input forbids prompting; \(instead)")
         }
+        // What is typed while a passphrase is being checked may be the next attempt, so it must not be shown.
+        ControllingTerminal.beginSeries()
+        defer { ControllingTerminal.endSeries() }
         for left in (0..<Self.mostTries).reversed() {
             let passphrase = try Prompt.secret("Passphrase for \(place)", instead: instead)
             if let found = try open(passphrase) { return found }

@@ -9,7 +9,10 @@ import VaultLocal
 /// entered at a prompt or read from a pipe, and are never given as an argument.
 package struct SecretAttributes: ParsableArguments {
     @Option(
-        "Store a secret attribute: ask for its value, or read it from a pipe; may be repeated on a terminal.",
+        """
+        Store a secret attribute: ask for its value, or read it from a pipe; may be repeated on a terminal. A readable \
+        value that it replaces is not kept.
+        """,
         value: "name")
     package var secretAttribute: [String] = []
 
@@ -73,8 +76,15 @@ package struct SecretAttributes: ParsableArguments {
     }
 
     /// Prompts for the values, or reads a single value. The line ending of a single line is not part of the value.
-    package func read(for item: String) throws -> [Attribute] {
-        try secretAttribute.map { name in
+    /// - `item`: The item's name in questions.
+    /// - `existing`: The item before the change; nil for a new item.
+    package func read(for item: String, replacing existing: Item?) throws -> [Attribute] {
+        for name in secretAttribute where existing?.attributes.attribute(name)?.flags.contains(.sealed) == false {
+            Terminal.note(
+                "this replaces the readable value of \(TerminalText.quoted(name)), which does not become an earlier value, because others could read it"
+            )
+        }
+        return try secretAttribute.map { name in
             let value =
                 asks
                 ? try Prompt.newSecret("\(TerminalText.escaped(name)) of \(item)", instead: "pipe it in")

@@ -13,7 +13,8 @@ package struct SecretSource: ParsableArguments {
     @Option(
         defaultAsFlag: PasswordGenerator.standardLength, parsing: .next,
         help: ArgumentHelp(
-            "Generate a password, as 'vaultfmt generate' does; its options apply.", valueName: "length"))
+            "Generate a password, as 'vaultfmt generate' does; its options apply, and require this one.",
+            valueName: "length"))
     var generate: Int?
 
     @OptionGroup(title: "Generator") var policy: GeneratorOptions
@@ -63,6 +64,10 @@ package struct SecretSource: ParsableArguments {
         guard !multiline || (secretFile == nil && !generates) else {
             throw ValidationError("--multiline cannot be combined with --secret-file or --generate; leave one out")
         }
+        // Otherwise, a secret that is piped in would be lost, and a random one stored in its place.
+        if generate == nil, let option = policy.firstGiven {
+            throw ValidationError("\(option) requires --generate; add it")
+        }
     }
 
     /// Fails early if there would be no secret to read.
@@ -83,7 +88,8 @@ package struct SecretSource: ParsableArguments {
     /// True if an option specifies the source of the secret.
     package var isStated: Bool { generates || generateIdentity || sshGenerate != nil || secretFile != nil }
 
-    /// True if the secret is generated; any option of the generator implies this.
+    /// True if the secret is generated. An option of the generator alone is refused, but counts as `--generate` in the
+    /// message about options that cannot be combined.
     private var generates: Bool { generate != nil || policy.isGiven }
 
     /// True if the user is prompted for the secret.

@@ -47,7 +47,7 @@ struct Add: ParsableCommand {
         let secret = try hasSecret ? source.read(for: ItemText.summary(key)) : Secret(count: 0)
         let made = try hasSecret ? source.describe(secret, in: &values, of: key) : nil
         if let seed = try oneTime.read(for: key, label: values.label) { values.set(seed) }
-        for attribute in try secrets.read(for: ItemText.summary(key)) { values.set(attribute) }
+        for attribute in try secrets.read(for: ItemText.summary(key), replacing: nil) { values.set(attribute) }
         ControllingTerminal.end()
         try Progress.during("writing") {
             do throws(VaultError) {

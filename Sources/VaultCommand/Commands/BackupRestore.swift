@@ -162,7 +162,7 @@ struct BackupRestore {
     private func isWanted(_ opened: Vault, _ items: Int, _ kept: String?) throws -> Bool {
         if access.noInput {
             throw CommandFailure(
-                .noAccess, "--from asks for confirmation, but --no-input forbids prompting; use --yes")
+                .usage, "--from asks for confirmation, but --no-input forbids prompting; use --yes")
         }
         let keeps = kept.map { "; the current file is kept as \(TerminalText.path($0))" } ?? ""
         return try Prompt.confirm(

@@ -31,17 +31,13 @@ struct Compact: ParsableCommand {
             "compacted \(TerminalText.path(opened.path)): \(MemorySize.text(bytes: report.bytesBefore)) before, "
                 + "\(MemorySize.text(bytes: report.bytesAfter)) now; 'vaultfmt undo' cannot go back past this point; older copies still contain the removed data"
         )
-        let kept = try Self.itemsWithEarlierValues(in: opened)
-        guard kept > 0 else { return }
+        let kept = try EarlierValues.itemCounts(in: opened)
+        guard kept.all > 0 else { return }
+        let hidden =
+            kept.unlisted == 0
+            ? "" : " (in \(kept.unlisted) of them, more than the vault keeps now; 'vaultfmt history' counts these)"
         Terminal.note(
-            "\(kept == 1 ? "1 item has" : "\(kept) items have") earlier values; 'vaultfmt forget' removes those of an item"
+            "\(kept.all == 1 ? "1 item has" : "\(kept.all) items have") earlier values\(hidden); 'vaultfmt forget' removes those of an item"
         )
-    }
-
-    private static func itemsWithEarlierValues(in vault: Vault) throws -> Int {
-        var cursor = try vault.items()
-        var count = 0
-        while let item = try cursor.next() { count += try EarlierValues.count(of: item, in: vault) == nil ? 0 : 1 }
-        return count
     }
 }

@@ -90,7 +90,7 @@ struct Get: ParsableCommand {
         if choice.earlier != nil { return try deliver(choice.value(of: item, field, in: opened), in: opened) }
         if json { return try writeJSON(try opened.open(item), opened) }
         if pem { return try deliver(try Self.pem(item.key, opened.open(item).secret)) }
-        if openssh { return try deliver(try Self.openSSH(item.key, item.attributes, opened.open(item).secret)) }
+        if openssh { return try deliver(try OpenSSHForm.text(of: item.key, item.attributes, opened.open(item).secret)) }
         try deliver(ItemField.value(field, of: item, in: opened))
     }
 
@@ -101,15 +101,6 @@ struct Get: ParsableCommand {
             throw CommandFailure(
                 .noSuchItem,
                 "\(ItemText.summary(key)) has no PEM form: it is not a certificate, key or identity in DER")
-        }
-        return text
-    }
-
-    private static func openSSH(_ key: ItemKey, _ attributes: Attributes, _ secret: borrowing Secret) throws -> Secret {
-        guard key.itemClass == .key, let text = OpenSSHText.text(secret, comment: attributes.label ?? "") else {
-            throw CommandFailure(
-                .noSuchItem,
-                "\(ItemText.summary(key)) is not an Ed25519 key; OpenSSH reads RSA and ECDSA keys with --pem")
         }
         return text
     }
@@ -131,7 +122,7 @@ struct Get: ParsableCommand {
         }
         let whole = try vault.open(value)
         if pem { return try deliver(try Self.pem(whole.key, whole.secret)) }
-        if openssh { return try deliver(try Self.openSSH(whole.key, whole.attributes, whole.secret)) }
+        if openssh { return try deliver(try OpenSSHForm.text(of: whole.key, whole.attributes, whole.secret)) }
         var writer = JSONWriter(Output.standard())
         let (key, attributes) = (whole.key, whole.attributes)
         let secret = whole.secret.copy()

@@ -37,9 +37,20 @@ struct History: ParsableCommand {
         let item = try chosen.find(in: opened)
         let values = try EarlierValues.numbered(of: item, in: opened)
         try json ? writeJSON(values) : writeTable(values)
+        let unlisted = try EarlierValues.unlisted(of: item, in: opened)
+        guard unlisted == 0 else { return reportUnlisted(unlisted, of: item, kept: opened.keptVersions) }
         guard values.isEmpty else { return }
         let others = item.needsSettling ? "; a merge has left values to settle: 'vaultfmt conflicts show'" : ""
         Terminal.note("\(ItemText.summary(item.key)) has no earlier values\(others)")
+    }
+
+    /// Reports earlier values that the vault has kept, but would not keep now.
+    private func reportUnlisted(_ count: Int, of item: Item, kept: Int) {
+        let what = count == 1 ? "1 more earlier value is" : "\(count) more earlier values are"
+        let go = count == 1 ? "it goes" : "they go"
+        Terminal.note(
+            "\(what) still in the file, and not shown because the vault keeps \(kept) now; \(go) when the item changes, or with "
+                + "'vaultfmt forget --id \(item.id) --all', which forgets all of the item's earlier values")
     }
 
     private func writeTable(_ values: [(number: Int, value: EarlierValue)]) throws {

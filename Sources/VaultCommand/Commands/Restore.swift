@@ -78,12 +78,16 @@ struct Restore: ParsableCommand {
         guard try confirm(value, of: item, in: opened) else { throw CommandFailure.declined("nothing was restored") }
         let before = Set(try opened.earlierValues(of: item).map(\.identity))
         let conflicts = try ConflictsBefore(of: [item], in: opened)
+        var lost: [String] = []
         try NarrowingOption.changeAtOnce(opened) { (transaction) throws(VaultError) in
-            try transaction.restore(value, of: item.key)
+            var changes = AttributeChanges()
+            if value.attribute == nil { lost = try changes.dropDamaged(of: item.key, in: transaction).lost }
+            try transaction.restore(value, of: item.key, changing: changes)
         }
         Terminal.note(
             "restored \(value.words) of \(ItemText.summary(item.key)); \(try kept(value, item, before, in: opened))")
         try conflicts.report(in: opened)
+        guard lost.isEmpty else { throw CommandFailure.lost(lost, of: item.key) }
     }
 
     /// Asks before a value becomes readable in a group that did not contain the item when the item had that value.
@@ -151,7 +155,13 @@ struct Restore: ParsableCommand {
                 "\(ItemText.summary(one.item.key)) already exists: another item has this name now; move that item first with 'vaultfmt move'"
             )
         }
-        try Progress.during("writing") { _ = try vault.bringBack(removed) }
+        do {
+            try Progress.during("writing") { _ = try vault.bringBack(removed) }
+        } catch let error as VaultError where error.code == .invalidArgument {
+            // The item is not one that can be brought back; the command itself was correct.
+            throw CommandFailure(
+                .unavailable, "\(error.description); 'vaultfmt list' shows the items that exist", code: error.code)
+        }
         for one in removed.prefix(20) { Terminal.note("\(ItemText.summary(one.item.key)) is back") }
         if removed.count > 20 { Terminal.note("… and \(removed.count - 20) more") }
     }

@@ -63,7 +63,7 @@ struct SetItem: ParsableCommand {
         var removed = removal.removeAttribute + attributes.removed
         if hasSecret { removed += NewSSHKey.renew(secret.secret, in: &values, of: found, removed: removed) }
         if let seed = try oneTime.read(for: key, label: values.label ?? found?.attributes.label) { values.set(seed) }
-        for attribute in try secrets.read(for: ItemText.summary(key)) { values.set(attribute) }
+        for attribute in try secrets.read(for: ItemText.summary(key), replacing: found) { values.set(attribute) }
         ControllingTerminal.end()
         var dated = AttributeChanges(set: values, remove: removed)
         dated.sealUsual(of: found)
@@ -73,12 +73,14 @@ struct SetItem: ParsableCommand {
             try dated.keepDate(ofSecretOf: found, in: opened)
         }
         let changes = dated
-        var isThere = !isNew
+        var (isThere, old) = (!isNew, (isDamaged: false, lost: [String]()))
         let conflicts = try ConflictsBefore(of: found.map { [$0] } ?? [], in: opened)
         try narrowing.change(opened) { (transaction) throws(VaultError) in
             // Another process may have stored the item while the secret was being typed.
             isThere = try transaction.item(key) != nil
             if hasSecret || (isNew && !isThere) {
+                var changes = changes
+                old = try changes.dropDamaged(of: key, in: transaction)
                 try transaction.set(
                     key, secret: secret.secret, attributes: changes, accessibility: attributes.accessibility)
             } else {
@@ -91,7 +93,8 @@ struct SetItem: ParsableCommand {
             )
         }
         report(
-            key, isNew: !isThere, isOther: key != named, hasSecret: hasSecret, showedNone: found?.lacksSecret ?? false)
+            key, isNew: !isThere, isOther: key != named, hasSecret: hasSecret, showedNone: found?.lacksSecret ?? false,
+            wasReadable: !old.isDamaged)
         try attributes.noteReadable(in: found.map { [$0] } ?? [])
         try conflicts.report(in: opened)
         for name in secrets.secretAttribute {
@@ -99,6 +102,7 @@ struct SetItem: ParsableCommand {
         }
         if let made { Terminal.note(made) }
         if let found, hasSecret { reportExpiry(of: found, changes) }
+        guard old.lost.isEmpty else { throw CommandFailure.lost(old.lost, of: key) }
     }
 
     /// Reports that an expired item remains expired, because the date belongs to the site or card, not to the secret.
@@ -118,7 +122,9 @@ struct SetItem: ParsableCommand {
         return ((oneTime.isGiven ? ["the one-time codes"] : []) + names).joined(separator: " and ")
     }
 
-    private func report(_ key: ItemKey, isNew: Bool, isOther: Bool, hasSecret: Bool, showedNone: Bool) {
+    private func report(
+        _ key: ItemKey, isNew: Bool, isOther: Bool, hasSecret: Bool, showedNone: Bool, wasReadable: Bool
+    ) {
         let item = ItemText.summary(key)
         if isNew {
             let what = hasSecret ? "created \(item)" : "created \(item) with \(stored) and no secret"
@@ -133,7 +139,7 @@ struct SetItem: ParsableCommand {
             Terminal.note(
                 showedNone
                     ? "gave a secret to \(which); it showed none before, and 'vaultfmt undo' leaves it without one again"
-                    : "replaced the secret of \(which); 'vaultfmt undo' restores the old one")
+                    : "replaced the secret of \(which)" + (wasReadable ? "; 'vaultfmt undo' restores the old one" : ""))
         }
     }
 }

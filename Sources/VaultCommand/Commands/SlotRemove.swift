@@ -10,8 +10,10 @@ struct SlotRemove: ParsableCommand {
         commandName: "remove",
         abstract: "Remove a slot, after confirmation; the last full slot cannot be removed.",
         discussion: """
-            SLOT is the slot's id, the beginning of its id, or its name. Anyone who has an older copy of the file, or \
-            has copied its key, can still open the vault; only 'vaultfmt rekey --rotate' revokes a copied key.
+            SLOT is the slot's id, the beginning of its id, or its name. Older copies of the file \
+            still contain the slot. Removing a scoped slot replaces the keys that it opens, so that a copied key of it \
+            opens nothing written here any more. A copied key of a full slot still opens the vault; only 'vaultfmt rekey \
+            --rotate' revokes it.
 
             Examples:
               vaultfmt slot remove backup
@@ -37,9 +39,11 @@ struct SlotRemove: ParsableCommand {
         ControllingTerminal.end()
         let change = try opened.removeSlot(found.id)
         let wasUnlocked = try ThisMachine.current().dropKeptKeyIfGone(opened)
-        Terminal.note(
-            "removed slot \(SlotText.short(found)); a copied key still opens the vault until 'vaultfmt rekey --rotate' is run, and older copies of the file still contain the slot"
-        )
+        let key =
+            found.isFull
+            ? "a copied key still opens the vault until 'vaultfmt rekey --rotate' is run, and older copies of the file still contain the slot"
+            : "the keys that it opens were replaced, so a copied key opens nothing in the file any more; older copies of the file still contain the slot, so change the secrets that it opened"
+        Terminal.note("removed slot \(SlotText.short(found)); \(key)")
         SlotText.report(change)
         if wasUnlocked { Terminal.note("the vault is locked; unlock it with 'vaultfmt unlock'") }
     }

@@ -60,23 +60,35 @@ struct Redo: ParsableCommand {
         commandName: "redo",
         abstract: "Redo a change that was undone.",
         discussion: """
-            After several undos, each redo reapplies one change. If another change has been made \
-            since, there is nothing to redo.
+            After several undos, each redo reapplies one change, in the order in which the changes were made. If \
+            another change has been made since, there is nothing to redo.
 
             Examples:
               vaultfmt redo
-              vaultfmt redo --dry-run
+              vaultfmt redo --steps 3 --dry-run
             """)
+
+    @Option("Redo this many changes at once.", value: "number")
+    var steps = 1
 
     @OptionGroup var options: UndoOptions
 
+    func validate() throws {
+        guard steps >= 1 else { throw ValidationError("--steps must be at least 1") }
+    }
+
     func run() throws {
         let (opened, machine) = try options.open()
-        switch try Progress.during("reading", { try machine.planRedo(of: opened) }) {
+        switch try Progress.during("reading", { try machine.planRedo(of: opened, steps: steps) }) {
         case .step(let step):
             for entry in step.entries { Terminal.note("redo: \(UndoText.change(entry))") }
             try options.carryOut(step, on: opened, machine, "redone")
-        case .nothing, .fewer, .gone:
+        case .fewer(let count):
+            throw CommandFailure(
+                .noSuchItem,
+                "only \(count) \(count == 1 ? "change" : "changes") can be redone; 'vaultfmt redo --steps \(count)' does that"
+            )
+        case .nothing, .gone:
             throw CommandFailure(
                 .noSuchItem, "there is nothing to redo: no change was undone, or another change has been made since")
         }
@@ -101,30 +113,55 @@ struct UndoOptions: ParsableArguments {
     /// Shows the changes, asks for confirmation unless this machine made them, and then undoes or redoes them.
     func carryOut(_ step: UndoStep, on vault: Vault, _ machine: Machine, _ done: String) throws {
         for line in UndoText.lines(step.changes) { Terminal.errorLine("  \(line)") }
-        if step.entries.contains(where: \.isMerge) || !step.isMadeHere {
-            Terminal.note(
-                "other machines will follow: this is a change like any other, so what is \(done) here is \(done) on them too, "
-                    + "with their next merge")
+        guard !dryRun else {
+            // The same change is made in memory, so it fails and reports as it would in the file.
+            let rehearsed = try vault.rehearsal(merges: false)
+            try make(step, on: rehearsed, machine, done)
+            if try rehearsed.log(limit: 2).count < 2 {
+                Terminal.note("the file would be rewritten because it contains \(Self.oldRecord)")
+            }
+            return Terminal.note("nothing was changed (--dry-run)")
         }
-        guard !dryRun else { return Terminal.note("nothing was changed (--dry-run)") }
         guard try isAllowed(step) else { throw CommandFailure.declined("nothing was changed") }
         ControllingTerminal.end()
+        try make(step, on: vault, machine, done)
+        let (way, back) = done == "undone" ? ("redo", "redoes") : ("undo", "undoes")
+        guard try canBeReverted(vault, machine, done) else {
+            return Terminal.note(
+                "\(done); the file was rewritten because it contained \(Self.oldRecord): 'vaultfmt \(way)' cannot reverse this, and removed items cannot be restored"
+            )
+        }
+        Terminal.note("\(done); 'vaultfmt \(way)' \(back) the change")
+    }
+
+    private static let oldRecord = "an old record or value that others could read but no longer should"
+
+    /// Carries out a step on the vault, or on a rehearsal of it, and reports the consequences that both have.
+    private func make(_ step: UndoStep, on vault: Vault, _ machine: Machine, _ done: String) throws {
         let before = vault.state
-        let dropped = try Progress.during("writing") { try machine.carryOutListingDropped(step, on: vault) }
+        let further =
+            done == "undone" ? "'vaultfmt undo --steps NUMBER' goes back" : "'vaultfmt redo --steps NUMBER' goes on"
+        let dropped: [DroppedValue]
+        do {
+            dropped = try Progress.during(dryRun ? "comparing" : "writing") {
+                try machine.carryOutListingDropped(step, on: vault)
+            }
+        } catch let error as VaultError where error.code == .invalidArgument {
+            // The state is not one that can be restored; the command itself was correct.
+            throw CommandFailure(
+                .unavailable, "this cannot be \(done): \(error.description); \(further) further", code: error.code)
+        }
         guard vault.state != before else {
             throw CommandFailure(
                 .noSuchItem,
                 "this cannot be \(done): the change only added or forgot earlier values, and an undo leaves those as they are; "
-                    + "'vaultfmt undo --steps NUMBER' goes back further")
+                    + "\(further) further")
         }
         DroppedValues.report(dropped, in: vault)
-        let (way, back) = done == "undone" ? ("redo", "redoes") : ("undo", "undoes")
-        guard try canBeReverted(vault, machine, done) else {
-            return Terminal.note(
-                "\(done); the file was rewritten because it contained an old record or value that others could read but no longer should: 'vaultfmt \(way)' cannot reverse this, and removed items cannot be restored"
-            )
-        }
-        Terminal.note("\(done); 'vaultfmt \(way)' \(back) the change")
+        guard step.entries.contains(where: \.isMerge) || !step.isMadeHere else { return }
+        Terminal.note(
+            "other machines \(dryRun ? "would" : "will") follow: this is a change like any other, so what is \(done) here is \(done) on them too, "
+                + "with their next merge")
     }
 
     /// Returns whether the file still contains the states that the step needs: a change that narrows who can read an
@@ -140,11 +177,12 @@ struct UndoOptions: ParsableArguments {
         guard !vault.access.noInput, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
-                "this machine has no record of making the change, so nothing was undone; inspect it with --dry-run, then use --yes"
+                "this machine has no record of making the change, and other machines would follow, so nothing was undone; inspect it with --dry-run, then use --yes"
             )
         }
         return try Prompt.confirm(
-            "This machine has no record of making this change. Undo it anyway?", instead: "use --yes")
+            "This machine has no record of making this change, and other machines will follow. Undo it anyway?",
+            instead: "use --yes")
     }
 }
 

@@ -78,7 +78,9 @@ struct Update: ParsableCommand {
             }
             let label = values.label ?? item.attributes.label
             if let seed = try oneTime.read(for: item.key, label: label) { changes.set.set(seed) }
-            for attribute in try secrets.read(for: ItemText.summary(item.key)) { changes.set.set(attribute) }
+            for attribute in try secrets.read(for: ItemText.summary(item.key), replacing: item) {
+                changes.set.set(attribute)
+            }
         }
         if items.count > 1, try !chosen.isConfirmed(items, "Change", vault.access, doing: Self.doing) {
             throw CommandFailure.declined("nothing was changed")

@@ -132,18 +132,23 @@ struct Verify: ParsableCommand {
     private func writeJSON(
         _ opened: Vault, _ standing: Standing, _ report: VerifyReport, _ problems: [VerifyReport.Problem], _ count: Int
     ) throws {
-        var isRefused = false
-        if case .refused = standing { isRefused = true }
+        var lines = problems.map(\.description)
+        var count = count
+        // What this machine remembers is a reason, too.
+        if case .refused(let failure) = standing {
+            lines.append(failure.message)
+            count += 1
+        }
         var writer = JSONWriter(Output.standard())
         try writer.object { writer in
             try writer.member("file", opened.path)
-            try writer.member("sound", count == 0 && report.unopened == 0 && !isRefused)
+            try writer.member("sound", count == 0 && report.unopened == 0)
             try writer.member("generation", opened.state.generation)
             try writer.member("items", report.items)
             try writer.member("itemsWithPast", report.itemsWithPast)
             try writer.member("forgottenValues", report.forgottenValues)
             try writer.member("problemCount", count)
-            try writer.array("problems") { writer in for problem in problems { try writer.value(problem.description) } }
+            try writer.array("problems") { writer in for line in lines { try writer.value(line) } }
             try writer.member("notChecked", report.unopened)
             if case .torn(let bytes) = opened.tail { try writer.member("unreadableTail", bytes) }
             if case .olderCopy(let seen) = standing { try writer.member("generationSeen", seen) }

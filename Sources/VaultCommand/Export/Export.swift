@@ -4,6 +4,7 @@ import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// The formats that items can be exported to.
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
@@ -12,6 +13,15 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     case kdbx
     case pem
     case html
+
+    /// The values to settle that the format can contain.
+    fileprivate var contents: UnexportedConflicts.Contents {
+        switch self {
+        case .json, .kdbx: .earlierValues
+        case .csv, .html: .shownValues
+        case .pem: .shownKeys
+        }
+    }
 }
 
 /// `export`: exports items and their secrets, in plaintext or as KDBX.
@@ -26,11 +36,11 @@ struct Export: ParsableCommand {
             out and reported. Values are not altered, so a spreadsheet may treat one that starts with = as a formula. \
             KDBX is for KeePass 2, KeePassXC and compatible programs: it is encrypted with its own passphrase or key \
             file and includes attachments, one-time passwords and history; importing it with 'vaultfmt import' also \
-            recreates an equivalent vault. Device-only items, items that show no secret, and items of classes unknown \
-            to this version are reported and not exported (exit 3). PEM is for certificates, keys and identities: \
-            their labels are not included, and items of other classes are counted and not exported (also exit 3). HTML \
-            is a page that opens a vault \
-            offline in a browser: with --with-vault, it contains the whole vault, still encrypted, and writing it \
+            recreates an equivalent vault. Device-only items, items that show no secret, items of classes unknown to \
+            this version, and attributes that a merge left to settle are reported and not exported (exit 3); so are damaged items and values. PEM is \
+            for certificates, keys and identities: their labels are not included, and items of other classes are \
+            counted and not exported (also exit 3). HTML is a page that opens a vault offline in a browser: with \
+            --with-vault, it contains the whole vault, still encrypted, and writing it \
             requires no factor.
 
             Examples:
@@ -104,18 +114,41 @@ struct Export: ParsableCommand {
         try conclude(leftOut, values: values, format)
     }
 
-    /// The items that the export does not contain; a message has named each of them.
+    /// The items that the export does not contain, or not completely; a message has named each of them.
     private struct LeftOut {
         /// Items that no export, or none in this format, can contain.
         var unfit = 0
         /// Items that show no secret, although the vault contains one that they can show.
         var unsettled = 0
+        /// Items that are damaged, in whole or in part.
+        var damaged = 0
+        /// Items with other values to settle.
+        var conflicts = UnexportedConflicts()
     }
 
     /// Throws an error if anything is missing.
     private func conclude(_ leftOut: LeftOut, values: Int, _ format: ExportFormat) throws {
+        leftOut.conflicts.reportOthers()
+        var found = missing(leftOut, values: values, format).map { [$0] } ?? []
+        if leftOut.conflicts.count > 0 {
+            let items = MergeText.count(leftOut.conflicts.count)
+            found.append(
+                "values to settle of \(items) are missing (see above); 'vaultfmt conflicts' lists them, and once they are settled, an export contains the chosen ones"
+            )
+        }
+        if leftOut.damaged > 0 {
+            found.append(
+                "damaged values of \(MergeText.count(leftOut.damaged)) are missing (see above); restore a backup, or export again once they are set again"
+            )
+        }
+        guard !found.isEmpty else { return }
+        throw CommandFailure(.incomplete, "exported, but \(found.joined(separator: "; "))")
+    }
+
+    /// Describes the items and earlier values that are missing; nil if there are none.
+    private func missing(_ leftOut: LeftOut, values: Int, _ format: ExportFormat) -> String? {
         let count = leftOut.unfit + leftOut.unsettled
-        guard count + values > 0 else { return }
+        guard count + values > 0 else { return nil }
         let items = count == 1 ? "1 item is" : "\(count) items are"
         let what = values == 0 ? items : count == 0 ? "earlier values are" : "items and earlier values are"
         let advice =
@@ -124,7 +157,7 @@ struct Export: ParsableCommand {
             : values > 0
                 ? "no export made on this machine can contain them"
                 : format == .pem ? "this format cannot contain them" : "no export can contain them"
-        throw CommandFailure(.incomplete, "exported, but \(what) missing (see above); \(advice)")
+        return "\(what) missing (see above); \(advice)"
     }
 
     /// Writes a page that opens vaults, without opening a vault.
@@ -200,8 +233,9 @@ struct Export: ParsableCommand {
         pause: () throws -> Void
     ) throws -> LeftOut {
         var kdbx = try KDBXExport(output, of: vault, key: target.key, cost: target.cost, warn: Terminal.warning)
-        let leftOut = try forEach(vault, progress, pause) { item in try kdbx.prepare(item) }
+        var leftOut = try forEach(vault, progress, pause) { item in try kdbx.prepare(item) }
         values = kdbx.leftOut.count
+        leftOut.damaged += kdbx.leftOut.damagedItems
         let path = try self.vault.path
         try kdbx.finish(name: path.split(separator: "/").last.map(String.init) ?? "vaultfmt") { count in
             try pause()
@@ -222,6 +256,7 @@ struct Export: ParsableCommand {
             try json.begin()
             leftOut = try forEach(vault, progress, pause) { item in try json.write(item) }
             values = json.leftOut.count
+            leftOut.damaged += json.leftOut.damagedItems
             try json.end()
         case .kdbx:
             guard let target else { return leftOut }
@@ -241,9 +276,10 @@ struct Export: ParsableCommand {
             }
             leftOut.unfit += others
         case .csv:
-            var csv = CSVExport(output, of: vault)
+            var csv = CSVExport(output, of: vault, warn: Terminal.warning)
             try csv.begin()
             leftOut = try forEach(vault, progress, pause) { item in try csv.write(item) }
+            leftOut.damaged += csv.damaged.damagedItems
             if let omission = csv.omission { Terminal.warning(omission) }
         }
         try output.flush()
@@ -265,13 +301,25 @@ struct Export: ParsableCommand {
             try pause()
             seen += 1
             progress?.count(seen)
-            guard try isContained(item, vault, &leftOut) else { return }
-            try body(try vault.open(item))
+            guard let opened = try open(item, vault, &leftOut) else { return }
+            try body(opened)
+            try leftOut.conflicts.add(item, in: vault, (format ?? .json).contents)
         }
         guard seen > 0 || !isFiltered else {
             throw CommandFailure(.noSuchItem, "no item matches, so nothing was exported")
         }
         return leftOut
+    }
+
+    /// Opens an item that an export can contain. Any other item, and one that is damaged, is named and counted.
+    private func open(_ item: Item, _ vault: Vault, _ leftOut: inout LeftOut) throws -> OpenedItem? {
+        guard try isContained(item, vault, &leftOut) else { return nil }
+        do throws(VaultError) { return try vault.open(item) } catch {
+            guard error.isDamage else { throw error }
+            leftOut.damaged += 1
+            Terminal.warning(error.exportMessage)
+            return nil
+        }
     }
 
     /// Returns whether an export can contain an item. If it cannot, the item is named and counted.

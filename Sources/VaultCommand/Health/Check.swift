@@ -19,7 +19,7 @@ struct Check: ParsableCommand {
             and 'update --rotate-every 90d' sets how often its password should be changed.
 
             --hibp needs a downloaded list of leaked passwords, with lines of the form HASH:COUNT (SHA-1), sorted by \
-            hash. The exit code is 3 if anything is found or an item has no secret to check, and 0 otherwise.
+            hash. The exit code is 3 if anything is found, or an item has no secret to check or is damaged, and 0 otherwise.
 
             Examples:
               vaultfmt check --older-than 2y --second-factor
@@ -59,6 +59,7 @@ struct Check: ParsableCommand {
                 ? "can be opened only on another device" : "is in a group that this slot does not open"
             Terminal.warning("not checked, because its secret \(reason): \(ItemText.summary(key))")
         }
+        for item in report.damaged { Terminal.warning("not checked, because it is damaged: \(item.reason)") }
         for item in report.withoutSecret {
             Terminal.warning(
                 "not checked, because \(item.reason.words): \(ItemText.summary(item.key)); \(item.reason.advice)")
@@ -71,6 +72,11 @@ struct Check: ParsableCommand {
             throw CommandFailure(
                 .incomplete,
                 "\(count) \(count == 1 ? "finding" : "findings") in \(MergeText.count(report.items)); see above")
+        }
+        guard report.damaged.isEmpty else {
+            throw CommandFailure(
+                .incomplete,
+                "\(MergeText.count(report.damaged.count)) could not be checked, because of damage; see above")
         }
         guard report.refused.isEmpty else {
             let isOfGroups = report.refused.contains { !opened.access.opens($0) }
@@ -92,12 +98,14 @@ struct Check: ParsableCommand {
         var items = 0
         var exempt: [ItemKey] = []
         var refused: [ItemKey] = []
+        /// Items that are damaged, with the reasons, which name the items.
+        var damaged: [(key: ItemKey, reason: String)] = []
         /// Items that show no secret.
         var withoutSecret: [(key: ItemKey, reason: VaultError.MissingSecret)] = []
         var isExact = true
 
         /// The number of items whose secrets were checked.
-        var checked: Int { items - refused.count - withoutSecret.count }
+        var checked: Int { items - refused.count - withoutSecret.count - damaged.count }
     }
 
     private func examine(_ opened: Vault, _ breaches: BreachFile?) throws -> Report {
@@ -110,7 +118,7 @@ struct Check: ParsableCommand {
         var report = Report()
         var failure: (any Error)?
         try Progress.during("checking") {
-            try opened.forEachSecret { item, secret throws(VaultError) in
+            try opened.forEachSecret(continuesPastDamage: true) { item, secret throws(VaultError) in
                 guard item.attributes.string(AttributeName.check) != "off" else {
                     return report.exempt.append(item.key)
                 }
@@ -123,7 +131,7 @@ struct Check: ParsableCommand {
         }
         if let failure { throw failure }
         secrets.finish()
-        (report.refused, report.isExact) = (secrets.refused, secrets.isExact)
+        (report.refused, report.damaged, report.isExact) = (secrets.refused, secrets.damaged, secrets.isExact)
         for item in secrets.withoutSecret {
             let reason = try opened.missingSecret(of: item)
             report.withoutSecret.append((item.key, reason))
@@ -169,7 +177,7 @@ struct Check: ParsableCommand {
         try writer.object { writer in
             try writer.array("findings") { writer in for finding in report.findings { try writer.object(finding) } }
             try writer.member("checked", report.checked)
-            let notChecked = report.refused + report.withoutSecret.map { $0.key }
+            let notChecked = report.refused + report.damaged.map(\.key) + report.withoutSecret.map { $0.key }
             for (name, keys) in [("exempt", report.exempt), ("notChecked", notChecked)] {
                 try writer.array(name) { writer in for key in keys { try writer.object(naming: key) } }
             }

@@ -17,6 +17,8 @@ final class SecretChecks {
     private(set) var findings: [Finding] = []
     /// Items whose secrets belong to another device, or that this slot cannot open.
     private(set) var refused: [ItemKey] = []
+    /// Items whose secrets are damaged, with the reasons, which name the items.
+    private(set) var damaged: [(key: ItemKey, reason: String)] = []
     /// Items that show no secret.
     private(set) var withoutSecret: [Item] = []
 
@@ -37,6 +39,7 @@ final class SecretChecks {
     func look(at item: Item, _ secret: ScannedSecret) throws {
         switch secret {
         case .refused where item.lacksSecret: withoutSecret.append(item)
+        case .refused(let error) where error.isDamage: damaged.append((item.key, error.description))
         case .refused: refused.append(item.key)
         case .opened(let bytes):
             if item.key.itemClass == .certificate {

@@ -96,6 +96,8 @@ struct CopyItems: ParsableCommand {
         }
         var source = VaultSource(vault: opened, items: items, hasHistory: history, without: Set(without))
         try requireKnown(without, of: items, in: opened)
+        // With a scoped slot, an item seems to have no earlier values; this call refuses such a slot.
+        if history, let item = items.first { _ = try opened.earlierValues(of: item) }
         guard !source.copied.isEmpty else {
             throw CommandFailure(
                 .usage, "device-only items cannot be copied, and nothing else was selected; nothing was written")
@@ -106,8 +108,15 @@ struct CopyItems: ParsableCommand {
         let report = ImportReport(participle: "copied", isConfirmed: chosen.yes, mayAsk: !vault.access.noInput)
         let progress = Progress("copying", of: "items")
         defer { progress.finish() }
+        let created = target.state
         let conflicts = try onDuplicate.changesItems ? ConflictsBefore(in: target) : nil
-        try session.run(&source, into: target, counted: { progress.count($0) }, accept: report.accept)
+        do {
+            try session.run(&source, into: target, counted: { progress.count($0) }, accept: report.accept)
+        } catch {
+            progress.finish()
+            if isNew { removeUnchanged(target, at: to, since: created) }
+            throw error
+        }
         progress.finish()
         report.write(session, verb: "copied")
         NarrowingOption.noteRewriting(session.remnants)
@@ -193,6 +202,20 @@ struct CopyItems: ParsableCommand {
         } catch {
             throw CommandFailure(error)
         }
+    }
+
+    /// Removes the vault that this command has created, unless another program has changed or replaced it since.
+    private func removeUnchanged(_ target: Vault, at to: String, since created: StateID) {
+        var isRemoved = false
+        do throws(VaultError) {
+            try target.whileNobodyWrites { (held) throws(VaultError) in
+                guard held.state == created, try held.isInPlace() else { return }
+                isRemoved = unlink(to) == 0
+            }
+        } catch {
+            return Terminal.warning("the new vault \(TerminalText.path(to)) was not removed: \(error.description)")
+        }
+        if isRemoved { Terminal.note("removed the new vault \(TerminalText.path(to)), because nothing was copied") }
     }
 
     private func openOther(_ to: String, than opened: Vault) throws -> Vault {

@@ -92,10 +92,17 @@ struct ImportReport {
     /// Fails if a part of the source was lost although the rest was imported. Items omitted because of an option do not
     /// count as lost.
     func refuseLosses(in session: borrowing ImportSession, verb: String) throws {
-        let lost = session.omissions.count { !$0.isIntended } + (session.tally.droppedEarlierValues > 0 ? 1 : 0)
-        guard lost > 0 else { return }
-        throw CommandFailure(
-            .incomplete, "\(verb), but something in the source was lost (see above); no option can keep it")
+        let (isLost, isDropped) = (
+            session.omissions.contains { !$0.isIntended }, session.tally.droppedEarlierValues > 0
+        )
+        guard isLost || isDropped else { return }
+        let advice =
+            !isDropped
+            ? "no option can keep it"
+            : isLost
+                ? "no option can keep it, except for the earlier values"
+                : "a vault keeps as many earlier values as 'vaultfmt rekey --keep' sets"
+        throw CommandFailure(.incomplete, "\(verb), but something in the source was lost (see above); \(advice)")
     }
 
     private static func text(_ omission: Omission) -> String {

@@ -44,7 +44,7 @@ package struct NewFile: ~Copyable {
             guard descriptor >= 0 else {
                 // The folder is missing, not the requested file.
                 throw descriptor == -ENOENT
-                    ? CommandFailure(.io, "\(message): the folder does not exist")
+                    ? CommandFailure(.noSuchFile, "\(message): the folder does not exist; create it first")
                     : CommandFailure(system: -descriptor, message)
             }
             // Before the file was locked, another process may have mistaken it for a dead writer's file and removed it.

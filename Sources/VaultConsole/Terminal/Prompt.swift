@@ -48,7 +48,8 @@ package enum Prompt {
 
     /// Asks a yes-or-no question; any answer other than yes means no.
     package static func confirm(_ question: String, instead: String) throws -> Bool {
-        try requireTerminal(for: question, instead: instead)
+        // Nothing is missing that opens a vault; an option would have answered.
+        try requireTerminal(for: question, instead: instead, otherwise: .usage)
         let text = TerminalText.singleLine(question)
         guard let answer = try ControllingTerminal.readLine(prompt: "\(text) [y/N] ", hidden: false) else {
             return false
@@ -59,9 +60,11 @@ package enum Prompt {
     /// True if there is a terminal for prompts.
     package static var isPossible: Bool { ControllingTerminal.isThere }
 
-    private static func requireTerminal(for question: String, instead: String) throws {
+    private static func requireTerminal(
+        for question: String, instead: String, otherwise status: ExitStatus = .noAccess
+    ) throws {
         guard ControllingTerminal.isThere else {
-            throw CommandFailure(.noAccess, "there is no terminal to prompt on (\(question)); \(instead)")
+            throw CommandFailure(status, "there is no terminal to prompt on (\(question)); \(instead)")
         }
     }
 

@@ -94,9 +94,9 @@ private struct PEMContents {
     }
 
     private static func encrypted(_ place: String, _ form: String) -> ExchangeError {
-        .damaged(
-            place,
-            "the private key is encrypted (\(TerminalText.singleLine(form))); decrypt it into an in-memory file system first: "
+        ExchangeError(
+            .unavailable,
+            "\(place): the private key is encrypted (\(TerminalText.singleLine(form))); decrypt it into an in-memory file system first: "
                 + "'openssl pkey -in FILE -out /dev/shm/key.pem'")
     }
 }

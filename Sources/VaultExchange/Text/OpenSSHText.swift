@@ -4,19 +4,7 @@ package import VaultFmt
 /// Private keys in OpenSSH's own form (PROTOCOL.key in OpenSSH's sources), unencrypted. OpenSSH before 9.6 reads
 /// Ed25519 keys only in this form; it reads RSA and ECDSA keys in PEM.
 package enum OpenSSHText {
-    /// The bytes of a PKCS #8 structure (RFC 8410) before the 32 bytes of an Ed25519 seed.
-    private static let beforeSeed: [UInt8] = [
-        0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
-    ]
     private static let type: StaticString = "ssh-ed25519"
-
-    /// Returns the text of an Ed25519 key in PKCS #8; nil for another key.
-    package static func text(_ key: borrowing Secret, comment: String) -> Secret? {
-        guard key.count == beforeSeed.count + 32, key.withUnsafeBytes({ $0.starts(with: beforeSeed) }) else {
-            return nil
-        }
-        return text(seed: key.slice(beforeSeed.count..<key.count), comment: comment)
-    }
 
     /// Returns the text of an Ed25519 key, given its seed of 32 bytes; nil if the seed has another size.
     package static func text(seed: borrowing Secret, comment: String) -> Secret? {

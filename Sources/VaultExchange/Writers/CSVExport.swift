@@ -23,10 +23,14 @@ package struct CSVExport {
     /// earlier values.
     private var leftOut: [String: Int] = [:]
     private var earlierValues = 0
+    /// Damaged values.
+    package private(set) var damaged: LeftOutValues
 
-    package init(_ output: Output, of vault: Vault) {
+    /// `warn`: called with one line for each damaged value that is omitted.
+    package init(_ output: Output, of vault: Vault, warn: @escaping (String) -> Void) {
         self.output = output
         self.vault = vault
+        damaged = LeftOutValues(report: warn)
     }
 
     package func begin() throws {
@@ -35,16 +39,18 @@ package struct CSVExport {
 
     package mutating func write(_ opened: borrowing OpenedItem) throws {
         let item = opened.item
-        try note(item)
+        let parts = DamagedParts(of: item)
+        defer { damaged.add(parts) }
+        try note(item, parts)
         let isText = SecretText.isUTF8(opened.secret)
         var values = Self.values(item.key)
         values["Title"] = item.attributes.label ?? item.key.service ?? ""
         // The full address from the source contains more than its parts in the key.
-        if let address = try text(AttributeName.address, of: item)?.split(separator: "\n").first {
+        if let address = try text(AttributeName.address, of: item, parts)?.split(separator: "\n").first {
             values["URL"] = String(address)
         }
         values["Username"] = TwinName.userName(item.key, item.attributes)
-        values["Notes"] = try text(AttributeName.notes, of: item) ?? item.attributes.comment
+        values["Notes"] = try text(AttributeName.notes, of: item, parts) ?? item.attributes.comment
         values["OTPAuth"] =
             item.attributes.string(AttributeName.oneTimePassword)
             ?? item.attributes.string(AttributeName.earlierOneTimePassword)
@@ -71,11 +77,14 @@ package struct CSVExport {
 
     /// Returns an attribute's text of any length; nil if the item does not have the attribute, or if the value is not
     /// text.
-    private func text(_ name: String, of item: Item) throws -> String? {
+    private func text(_ name: String, of item: Item, _ damaged: DamagedParts) throws -> String? {
         guard let attribute = item.attributes.attribute(name), !attribute.isRead else {
             return item.attributes.string(name)
         }
-        guard let value = try vault.attribute(name, of: item) else { return nil }
+        guard
+            let value = try damaged.reading(
+                attribute: name, { () throws(VaultError) -> Secret? in try vault.attribute(name, of: item) })
+        else { return nil }
         return SharedSecret(value).text
     }
 
@@ -84,14 +93,16 @@ package struct CSVExport {
         AttributeName.label, AttributeName.kind, AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword,
     ]
 
-    private mutating func note(_ item: Item) throws {
-        if item.hasPast, vault.access == .owner { earlierValues += try vault.earlierValues(of: item).count }
-        let notes = try text(AttributeName.notes, of: item) == nil ? "comment" : AttributeName.notes
+    private mutating func note(_ item: Item, _ damaged: DamagedParts) throws {
+        earlierValues += try EarlierValues.count(of: item, in: vault) ?? 0
+        let notes = try text(AttributeName.notes, of: item, damaged) == nil ? "comment" : AttributeName.notes
         for name in item.attributes.names where !Self.included.contains(name) && name != notes {
-            if name == AttributeName.address, try text(name, of: item)?.contains("\n") == false { continue }
+            if name == AttributeName.address, try text(name, of: item, damaged)?.contains("\n") == false { continue }
             if name == AttributeName.userName, TwinName.userName(item.key, item.attributes) != item.key.account {
                 continue
             }
+            // The other formats lack a damaged value, too.
+            if damaged.attributes.contains(name) { continue }
             leftOut[name, default: 0] += 1
         }
     }

@@ -27,15 +27,23 @@ package struct EarlierState {
     package static func all(
         of opened: borrowing OpenedItem, in vault: Vault, refused: (EarlierValue) -> Void
     ) throws -> [EarlierState] {
+        try all(of: opened, in: vault, without: nil, refused: refused)
+    }
+
+    /// Returns the states as the function above does, but without damaged values, which are noted in `damaged`.
+    static func all(
+        of opened: borrowing OpenedItem, in vault: Vault, without damaged: DamagedParts?,
+        refused: (EarlierValue) -> Void
+    ) throws -> [EarlierState] {
         let item = opened.item
         guard item.hasPast, vault.access == .owner else { return [] }
-        let values = try readable(of: item, in: vault, refused)
-        let current = (SharedSecret(opened.secret.copy()), try plain(of: item, in: vault))
+        let values = try readable(of: item, in: vault, damaged, refused)
+        let current = (SharedSecret(opened.secret.copy()), try plain(of: item, in: vault, damaged))
         var secrets = Field(now: current)
         for past in values where past.value.attribute == nil {
-            secrets.add((past.secret, try plain(of: past.value, in: vault)), past)
+            secrets.add((past.secret, try plain(of: past.value, in: vault, damaged)), past)
         }
-        var sealed = try sealed(of: item, values, in: vault)
+        var sealed = try sealed(of: item, values, in: vault, damaged)
         var states: [EarlierState] = []
         while let time = ([secrets.next] + sealed.map(\.next)).compactMap(\.self).min() {
             guard let (secret, plain) = secrets.value else { break }
@@ -64,11 +72,18 @@ package struct EarlierState {
     ///
     /// A value from an unsettled merge has not been replaced: it comes last, and ends when the item was last changed.
     private static func readable(
-        of item: Item, in vault: Vault, _ refused: (EarlierValue) -> Void
+        of item: Item, in vault: Vault, _ damaged: DamagedParts?, _ refused: (EarlierValue) -> Void
     ) throws -> [Past] {
-        let earlier = try EarlierValues.newestFirst(of: item, in: vault).reversed().map { ($0, $0.lastUsed) }
+        func list(_ read: () throws(VaultError) -> [EarlierValue]) throws(VaultError) -> [EarlierValue] {
+            guard let damaged else { return try read() }
+            let found = try damaged.reading { () throws(VaultError) -> [EarlierValue]? in try read() }
+            return found ?? []
+        }
+        let listed = try list { () throws(VaultError) in try EarlierValues.newestFirst(of: item, in: vault) }
+        let earlier = listed.reversed().map { ($0, $0.lastUsed) }
         let last = max(item.modified, earlier.map(\.1).max() ?? .min)
-        let unsettled = try vault.unsettledValues(of: item).map { ($0, max(last, $0.modified)) }
+        let unsettled = try list { () throws(VaultError) in try vault.unsettledValues(of: item) }
+            .map { ($0, max(last, $0.modified)) }
         var values: [Past] = []
         for (value, ended) in earlier + unsettled.sorted(by: { $0.1 < $1.1 }) {
             do throws(VaultError) {
@@ -76,8 +91,12 @@ package struct EarlierState {
                 let group = opened.key.group
                 values.append((value, SharedSecret(opened.takeSecret()), group, ended))
             } catch {
-                guard error.code == .deviceBound else { throw error }
-                refused(value)
+                if error.code == .deviceBound {
+                    refused(value)
+                } else {
+                    guard let damaged, error.isDamage else { throw error }
+                    damaged.note(earlierValue: error)
+                }
             }
         }
         return values
@@ -114,40 +133,56 @@ package struct EarlierState {
     }
 
     /// Returns the attributes that were recorded with an earlier secret.
-    private static func plain(of value: EarlierValue, in vault: Vault) throws -> Attributes {
+    private static func plain(
+        of value: EarlierValue, in vault: Vault, _ damaged: DamagedParts?
+    ) throws(VaultError) -> Attributes {
         var read = Attributes()
         for attribute in value.attributes.all {
-            if attribute.isRead {
+            guard !attribute.isRead else {
                 read.set(attribute)
-            } else if let bytes = try vault.attribute(attribute.name, of: value) {
+                continue
+            }
+            do throws(VaultError) {
+                guard let bytes = try vault.attribute(attribute.name, of: value) else { continue }
                 read.set(Attribute(attribute.name, secret: bytes, flags: attribute.flags))
+            } catch {
+                guard let damaged, error.isDamage else { throw error }
+                damaged.note(earlierValue: error)
             }
         }
         return read
     }
 
-    private static func plain(of item: Item, in vault: Vault) throws -> Attributes {
+    private static func plain(
+        of item: Item, in vault: Vault, _ damaged: DamagedParts?
+    ) throws(VaultError) -> Attributes {
         var all = Attributes()
         for attribute in item.attributes.all where !attribute.flags.contains(.sealed) {
-            if let attribute = try read(attribute, of: item, in: vault) { all.set(attribute) }
+            if let attribute = try read(attribute, of: item, in: vault, damaged) { all.set(attribute) }
         }
         return all
     }
 
-    private static func read(_ attribute: Attribute, of item: Item, in vault: Vault) throws -> Attribute? {
+    private static func read(
+        _ attribute: Attribute, of item: Item, in vault: Vault, _ damaged: DamagedParts?
+    ) throws(VaultError) -> Attribute? {
         if attribute.isRead { return attribute }
-        guard let bytes = try vault.attribute(attribute.name, of: item) else { return nil }
-        return Attribute(attribute.name, secret: bytes, flags: attribute.flags)
+        func stored() throws(VaultError) -> Attribute? {
+            guard let bytes = try vault.attribute(attribute.name, of: item) else { return nil }
+            return Attribute(attribute.name, secret: bytes, flags: attribute.flags)
+        }
+        guard let damaged else { return try stored() }
+        return try damaged.reading(stored)
     }
 
     /// Returns the values of each of an item's sealed attributes.
     private static func sealed(
-        of item: Item, _ values: [Past], in vault: Vault
+        of item: Item, _ values: [Past], in vault: Vault, _ damaged: DamagedParts?
     ) throws -> [Field<Attribute>] {
         let now = item.attributes.all.filter { $0.flags.contains(.sealed) }
         return try Set(values.compactMap(\.value.attribute) + now.map(\.name)).sorted().map { name in
             let current = now.first { $0.name == name }
-            var field = Field(now: try current.flatMap { try read($0, of: item, in: vault) })
+            var field = Field(now: try current.flatMap { try read($0, of: item, in: vault, damaged) })
             for past in values where past.value.attribute == name {
                 field.add(Attribute(name, secret: past.secret.secret.copy(), flags: past.value.flags), past)
             }
@@ -156,10 +191,13 @@ package struct EarlierState {
     }
 }
 
-/// The earlier values that an export omits because they can be opened only on another device.
+/// The values that an export omits: earlier values that can be opened only on another device, and damaged values.
 package struct LeftOutValues {
     private let report: (String) -> Void
+    /// The number of earlier values that can be opened only on another device.
     package private(set) var count = 0
+    /// The number of items with damaged values.
+    package private(set) var damagedItems = 0
 
     /// `report`: called with one line for each item.
     init(report: @escaping (String) -> Void) { self.report = report }
@@ -169,6 +207,13 @@ package struct LeftOutValues {
         guard number > 0 else { return }
         count += number
         report("not exported: \(Self.text(number, of: item))")
+    }
+
+    /// Counts an item with damaged values, and reports these values.
+    mutating func add(_ damaged: DamagedParts) {
+        guard !damaged.reasons.isEmpty else { return }
+        damagedItems += 1
+        for reason in damaged.reasons { report(DamagedParts.message(reason)) }
     }
 
     package static func text(_ number: Int, of item: Item) -> String {

@@ -9,7 +9,7 @@ package struct JSONExport {
     private let output: Output
     private let vault: Vault
     private var isFirst = true
-    /// Earlier values that can be opened only on another device.
+    /// Earlier values that can be opened only on another device, and damaged values.
     package private(set) var leftOut: LeftOutValues
 
     /// `warn`: called with one line for each item whose values are omitted.
@@ -37,7 +37,11 @@ package struct JSONExport {
         let item = opened.item
         let vault = vault
         var refused = 0
-        defer { leftOut.add(refused, of: item) }
+        let damaged = DamagedParts(of: item)
+        defer {
+            leftOut.add(refused, of: item)
+            leftOut.add(damaged)
+        }
         var writer = JSONWriter(output, isOnOneLine: true)
         try writer.object { writer in
             try writer.member("class", item.key.itemClass.name)
@@ -51,9 +55,12 @@ package struct JSONExport {
             try writer.member("modified", time: item.modified)
             var attributes = item.attributes
             attributes.stateDate(ofSecretOf: item, lastChange: item.modified)
-            try writer.flagged(attributes) { name throws(VaultError) in try vault.attribute(name, of: item) }
+            try writer.flagged(attributes) { name throws(VaultError) in
+                try damaged.reading { () throws(VaultError) -> Secret? in try vault.attribute(name, of: item) }
+            }
             try writer.member("secret", opened.secret)
-            try write(EarlierState.all(of: opened, in: vault) { _ in refused += 1 }, of: item, &writer)
+            let states = try EarlierState.all(of: opened, in: vault, without: damaged) { _ in refused += 1 }
+            try write(states, of: item, &writer)
         }
     }
 

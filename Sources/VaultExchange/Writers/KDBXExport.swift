@@ -9,7 +9,7 @@ package struct KDBXExport: ~Copyable {
     /// The items, grouped by folder path, each with the numbers of the attachments of all its states, oldest first.
     private var folders: [String: [(key: ItemKey, binaries: [Int])]] = [:]
     private var uuids: Set<[UInt8]> = []
-    /// Earlier values that can be opened only on another device.
+    /// Earlier values that can be opened only on another device, and damaged values.
     package private(set) var leftOut: LeftOutValues
 
     /// `key`: the key that opens the file. `warn`: called with one line for each item whose values are omitted.
@@ -33,8 +33,12 @@ package struct KDBXExport: ~Copyable {
         var numbers: [Int] = []
         var written: [String: (secret: SharedSecret, isProtected: Bool, number: Int)] = [:]
         var refused = 0
-        defer { leftOut.add(refused, of: item) }
-        for state in try states(of: opened, refused: { _ in refused += 1 }) {
+        let damaged = DamagedParts(of: item)
+        defer {
+            leftOut.add(refused, of: item)
+            leftOut.add(damaged)
+        }
+        for state in try states(of: opened, without: damaged, refused: { _ in refused += 1 }) {
             for (name, secret, isProtected) in state.binaries {
                 if let last = written[name], last.isProtected == isProtected, last.secret.equals(secret) {
                     numbers.append(last.number)
@@ -92,7 +96,8 @@ package struct KDBXExport: ~Copyable {
 
     private mutating func write(_ key: ItemKey, _ path: [String], _ binaries: [Int]) throws {
         guard let opened = try vault.get(key) else { return }
-        var states = try states(of: opened) { _ in }
+        // What is left out was reported when the item was prepared.
+        var states = try states(of: opened, without: DamagedParts(of: opened.item)) { _ in }
         let uuid = uuid(of: opened.item)
         var numbers = binaries[...]
         for index in states.indices {
@@ -127,13 +132,13 @@ package struct KDBXExport: ~Copyable {
 
     /// Returns the states of an item, oldest first, with the current state last.
     private func states(
-        of opened: borrowing OpenedItem, refused: (EarlierValue) -> Void
+        of opened: borrowing OpenedItem, without damaged: DamagedParts, refused: (EarlierValue) -> Void
     ) throws -> [KDBXItemState] {
         let item = opened.item
         let vault = vault
         let userName = TwinName.userName(item.key, item.attributes) ?? ""
         var states: [KDBXItemState] = []
-        for state in try EarlierState.all(of: opened, in: vault, refused: refused) {
+        for state in try EarlierState.all(of: opened, in: vault, without: damaged, refused: refused) {
             states.append(
                 try KDBXItemState(
                     key: item.key, userName: userName, accessibility: item.accessibility, secret: state.secret,
@@ -148,7 +153,9 @@ package struct KDBXExport: ~Copyable {
                 key: item.key, userName: userName, accessibility: item.accessibility,
                 secret: SharedSecret(opened.secret.copy()), attributes: attributes, created: item.created,
                 modified: item.modified, replaced: nil
-            ) { try vault.attribute($0, of: item) })
+            ) { name in
+                try damaged.reading { () throws(VaultError) -> Secret? in try vault.attribute(name, of: item) }
+            })
         return states
     }
 }

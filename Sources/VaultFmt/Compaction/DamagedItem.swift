@@ -4,6 +4,8 @@ internal import VaultBytes
 /// must not be dropped silently.
 enum DamagedPart {
     case secret, attribute, earlierValue
+    /// The record of a secret and attributes that a change would keep.
+    case secretWithAttributes
     /// The frame that lists earlier values and values to settle.
     case past
 
@@ -19,6 +21,7 @@ enum DamagedPart {
     fileprivate var name: String {
         switch self {
         case .secret: "the secret"
+        case .secretWithAttributes: "the record with the secret and attributes"
         case .attribute: "a large attribute"
         case .earlierValue: "an earlier value"
         case .past: "the list of earlier values"
@@ -28,6 +31,7 @@ enum DamagedPart {
     fileprivate var wayOut: String {
         switch self {
         case .secret: "set another secret, restore an earlier value, or remove the item"
+        case .secretWithAttributes: "set or remove these attributes in the same change, or remove the item"
         case .attribute: "set that attribute again, or remove the item"
         case .earlierValue, .past: "forget the item's earlier values, or remove the item"
         }
@@ -47,6 +51,10 @@ extension VaultError {
         error.hasDamagedPast = part == .past
         return error
     }
+
+    /// Returns the error, as `naming` does, for a part that is read for a caller. An error of the system is returned
+    /// unchanged, because it can be temporary, and the item then needs no remedy.
+    func naming(read part: DamagedPart, of key: ItemKey) -> VaultError { code == .io ? self : naming(part, of: key) }
 }
 
 extension ItemKey {

@@ -44,7 +44,7 @@ extension RecordReading {
     /// Opens an item's secret and its attributes, except large ones. Throws `noSecret` if the item has none.
     func opened(_ item: Item) throws(VaultError) -> OpenedItem {
         guard !item.lacksSecret else { throw VaultError.noSecret(try missingSecret(of: item)) }
-        return try openedRecord(item)
+        return try namedRecord(item)
     }
 
     /// Opens an item's record; if the item has no secret, the result's secret is empty.
@@ -54,6 +54,13 @@ extension RecordReading {
         let (secret, attributes) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
         body.narrow(to: item.lacksSecret ? secret.lowerBound..<secret.lowerBound : secret)
         return OpenedItem(item: attributes.map { Item(item, $0) } ?? item, secret: body)
+    }
+
+    /// Opens an item's record, as `openedRecord` does, for a caller that is told which item is damaged.
+    func namedRecord(_ item: Item) throws(VaultError) -> OpenedItem {
+        do throws(VaultError) { return try openedRecord(item) } catch {
+            throw error.naming(read: .secret, of: item.key)
+        }
     }
 
     /// Opens an item's secret and all of its attributes, including large ones. If the item has no secret, the result's
@@ -87,8 +94,11 @@ extension RecordReading {
         guard let attribute = item.attributes.attribute(name) else { return nil }
         switch attribute.content {
         case .bytes, .secret: return attribute.secret
-        case .inItemRecord: return try openedRecord(item).item.attributes.attribute(name)?.secret
-        case .inOwnRecord: return try large(attribute, of: item.entry.id, before: item.referrer)
+        case .inItemRecord: return try namedRecord(item).item.attributes.attribute(name)?.secret
+        case .inOwnRecord:
+            do throws(VaultError) { return try large(attribute, of: item.entry.id, before: item.referrer) } catch {
+                throw error.naming(read: .attribute, of: item.key)
+            }
         }
     }
 }

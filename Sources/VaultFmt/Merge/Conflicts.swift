@@ -86,7 +86,7 @@ extension Conflict.Place {
 extension ItemState {
     /// Returns the places of the siblings that have a value, the best one first; empty if a later change has replaced
     /// the siblings.
-    fileprivate func places(of name: ValueName) -> [Place] {
+    func places(of name: ValueName) -> [Place] {
         let dots = siblings.values.filter { $0.fields[name.field] == name.dot }.compactMap { $0.fields[.place] }
         return dots.sorted(by: >).compactMap { values[ValueName(.place, $0)]?.place }
     }

@@ -45,11 +45,13 @@ extension Vault {
 
     /// Returns a vault that begins with this vault's newest state, and whose changes are kept in memory only as long as
     /// the returned vault exists. Such changes neither write to the file nor wait for its lock, and this machine's
-    /// memory does not record them. Throws `locked` or `notPermitted` for a vault that cannot be merged, and the same
+    /// memory does not record them. Throws `locked` or `notPermitted` for a vault that cannot be changed, and the same
     /// errors as `refresh`.
-    package func rehearsal() throws(VaultError) -> Vault {
+    ///
+    /// `merges`: whether the vault is to be merged, for the words of an error.
+    package func rehearsal(merges: Bool) throws(VaultError) -> Vault {
         let rehearsed: VaultCore = try withCore { (core) throws(VaultError) in
-            try core.requireMergeable()
+            if merges { try core.requireMergeable() } else { try core.requireOwner() }
             return try core.rehearsal()
         }
         return Vault(rehearsed)
@@ -200,8 +202,8 @@ private struct Merging {
         case (false, false):
             // The rows of a split id prove nothing. Without this check, two copies would exchange merges endlessly.
             if mine.hasSplitIDs {
-                let isTheirs = try StateMerge(its, mine, split: split, nil).isOurs()
-                if try StateMerge(mine, its, split: split, nil).isOurs() {
+                let isTheirs = try stateMerge(its, mine, split: split).isOurs()
+                if try stateMerge(mine, its, split: split).isOurs() {
                     return try isTheirs ? unify(mine, its, orReport: .ours) : MergeReport(.ours)
                 }
                 if isTheirs { return try takeTheirs(orUnite: mine, its, split: split) }
@@ -221,7 +223,13 @@ private struct Merging {
 
     private func unite(_ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]) throws(VaultError) -> MergeReport {
         guard !options.onlyCompares else { return MergeReport(.merged) }
-        return try StateMerge(mine, its, split: split, progress).write()
+        return try stateMerge(mine, its, split: split).write()
+    }
+
+    private func stateMerge(
+        _ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
+    ) throws(VaultError) -> StateMerge {
+        try StateMerge(mine, its, split: split, keepsNewerValues: options.keepsNewerValues, progress)
     }
 
     /// Replaces our file with theirs or, if theirs contains earlier states that were erased from ours or is damaged,

@@ -14,7 +14,8 @@ public struct MergeOptions: Sendable {
     /// True if our copy is to keep the values that it shows where the result would show older values that our copy has
     /// replaced. This happens if one copy removed an item without having seen another copy's change to the item, so
     /// that the item comes back as it was in that other copy. The items concerned are first changed in our copy, but no
-    /// field is changed. `Machine.merge` sets this option.
+    /// field is changed. Similarly, values that such an item has left to settle, and that the removal took
+    /// with it, are left to settle again. `Machine.merge` sets this option.
     public var keepsNewerValues = false
     /// True if two files with equal contents are to become one: theirs replaces ours, ours is kept or, if each contains
     /// what was erased from the other, ours is compacted, which is reported as `merged`.
@@ -79,7 +80,7 @@ public struct MergeReport: Sendable, Equatable {
         case keptForDevice(ItemKey)
         /// The other copy removed a slot.
         case slotRemoved(SlotID, name: String)
-        /// A slot was added from the other copy.
+        /// A slot that this copy did not have was added from the other copy.
         case slotTaken(SlotID, name: String)
         /// A slot now has the name and factors that it has in the other copy.
         case slotChanged(SlotID, name: String)
@@ -133,6 +134,9 @@ public struct MergeReport: Sendable, Equatable {
     package private(set) var missingSecrets: [ItemKey: VaultError.MissingSecret] = [:]
     /// The number of earlier values that an item keeps, if this number changed here.
     public internal(set) var limit: Int?
+    /// The old records and values in this copy that could be read with fewer rights than their items now require; the
+    /// merge has rewritten the file to remove them.
+    package internal(set) var remnants: [Remnant] = []
     /// True if the merge was a dry run and nothing was written.
     public internal(set) var isRehearsal = false
 

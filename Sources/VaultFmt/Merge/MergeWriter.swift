@@ -6,12 +6,15 @@ struct MergeWriter {
     private let transaction: Transaction
     private let merge: ItemsMerge
     private let theirs: VaultCore
+    /// True if values to settle stay although a removal in the other copy took them (`MergeOptions.keepsNewerValues`).
+    private let keepsOpenValues: Bool
     private let progress: ((UInt64, UInt64) -> Void)?
 
     init(
-        _ transaction: Transaction, _ merge: ItemsMerge, _ theirs: VaultCore,
+        _ transaction: Transaction, _ merge: ItemsMerge, _ theirs: VaultCore, keepsOpenValues: Bool,
         _ progress: ((UInt64, UInt64) -> Void)?
     ) {
+        self.keepsOpenValues = keepsOpenValues
         self.transaction = transaction
         self.merge = merge
         self.theirs = theirs
@@ -68,13 +71,15 @@ struct MergeWriter {
     // MARK: one item
 
     private func write(_ item: MergedItem, _ report: inout MergeReport) throws(VaultError) {
+        var item = item
+        if keepsOpenValues { try item.reopenRemoved(transaction, forgotten: merge.forgotten) }
         guard let state = item.settled else { return }
         var writer = MergedItemWriter(transaction, item, theirs)
         let view = try item.view(state, limit: transaction.limit)
         let key = try state.key(view.shown)
         let (entry, placed, past) = try writer.write(state, view)
         let before = try item.ours?.item.storedKey == key ? nil : transaction.entry(PageName(key))
-        if writer.hasDroppedValues { report.notes.append(.earlierValuesDropped(key)) }
+        if writer.hasDroppedValues || item.hasDroppedValues { report.notes.append(.earlierValuesDropped(key)) }
         try transaction.put(ItemCodec.encode(entry, placed.listed), for: item.id, under: key)
         transaction.tally.items += item.ours == nil ? 1 : 0
         transaction.tally.pasts += (entry.past == nil ? 0 : 1) - (item.ours?.item.hasPast ?? false ? 1 : 0)

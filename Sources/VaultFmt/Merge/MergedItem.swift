@@ -8,7 +8,11 @@ struct MergedItem {
     let ours: Held?
     let theirs: Held?
     /// The merged item; nil if nothing of it remains. Its values refer to records in either file.
-    let state: ItemState?
+    private(set) var state: ItemState?
+    /// The values that the merge leaves to settle again, by their new dots, with their names in the copies.
+    private var reopened: [ValueName: ValueName] = [:]
+    /// True if leaving them to settle dropped earlier values, because the vault keeps fewer.
+    private(set) var hasDroppedValues = false
 
     /// An item of one copy.
     struct Held {
@@ -68,6 +72,49 @@ struct MergedItem {
         return settled.values.allSatisfy { name, value in own[name]?.isEqual(inAnyRecord: value) ?? false }
     }
 
+    // MARK: an item kept against a removal
+
+    /// Leaves to settle again, under new dots, the values of unsettled fields that the removal in the other copy took with
+    /// the item: the remover had seen them, but not the change that keeps the item.
+    ///
+    /// `forgotten`: the values that only one of the copies has forgotten.
+    mutating func reopenRemoved(
+        _ transaction: Transaction, forgotten: Set<ForgottenValue>
+    ) throws(VaultError) {
+        guard let held = theirs == nil ? ours : ours == nil ? theirs : nil, let merged = settled,
+            held.item.needsSettling
+        else { return }
+        let unsettled = Set(try marks(of: held).map(\.field))
+        let lost = held.state.open.filter {
+            unsettled.contains($0.field) && !merged.open.contains($0) && !forgotten.contains(ForgottenValue($0))
+        }
+        guard !lost.isEmpty else { return }
+        let shown = try view(merged, limit: transaction.limit)
+        var edit = ItemEdit()
+        for mark in lost.sorted() {
+            guard var value = held.state.values[mark], !value.isForgotten else { continue }
+            if let now = shown.shown.fields[mark.field] {
+                guard try classOf(mark) != classOf(ValueName(mark.field, now)) else { continue }
+            }
+            value.replaced = 0
+            let name = ValueName(mark.field, try transaction.nextDot())
+            edit.reopened[name] = value
+            reopened[name] = mark
+        }
+        guard !edit.isEmpty else { return }
+        let edited = try merged.changed(
+            edit, dot: try transaction.nextDot(), time: merged.modified, shown, limit: transaction.limit
+        ) { (name) throws(VaultError) in try classOf(name) }
+        state = edited.state
+        hasDroppedValues = shown.earlier.contains { edited.state.values[$0] == nil }
+    }
+
+    private func marks(of held: Held) throws(VaultError) -> [ValueName] {
+        do throws(VaultError) { return try held.reader.view(of: held.item, held.state).marks } catch {
+            throw naming(error, inOurs: theirs == nil)
+        }
+    }
+
     // MARK: shown values
 
     /// Returns the values that the merged item shows, its values to settle, and its earlier values.
@@ -77,6 +124,7 @@ struct MergedItem {
 
     /// Classifies a value by its bytes, read from the copy that contains it.
     func classOf(_ name: ValueName) throws(VaultError) -> ValueClass {
+        let name = reopened[name] ?? name
         for held in [ours, theirs].compactMap(\.self) where held.state.values[name] != nil {
             do throws(VaultError) {
                 return try held.reader.classOf(

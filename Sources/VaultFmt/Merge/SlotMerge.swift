@@ -72,8 +72,13 @@ struct SlotMerge {
         } else if let its, comes {
             let taken = try choice(id, theirs, its, isOurs: false, isTheirs: true)
             slots.append(taken)
-            notes.append(.slotTaken(SlotID(id), name: taken.part.name))
-            if mine != nil { try noteGone(id, ours, isOurs: false) }
+            if mine == nil {
+                notes.append(.slotTaken(SlotID(id), name: taken.part.name))
+            } else {
+                // Both copies have added the slot again, so nobody gains access with it.
+                notes.append(.slotChanged(SlotID(id), name: taken.part.name))
+                try noteGone(id, ours, isOurs: false)
+            }
         } else {
             if mine != nil { try noteGone(id, ours, isOurs: true) }
             if its != nil { try noteGone(id, theirs, isOurs: false) }

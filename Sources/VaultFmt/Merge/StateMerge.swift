@@ -8,14 +8,17 @@ struct StateMerge {
     private let split: [ReplicaID]
     private let items: ItemsMerge
     private let slots: SlotMerge
+    private let keepsNewerValues: Bool
     private let progress: ((UInt64, UInt64) -> Void)?
 
     init(
-        _ ours: MergeSide, _ theirs: MergeSide, split: [ReplicaID], _ progress: ((UInt64, UInt64) -> Void)?
+        _ ours: MergeSide, _ theirs: MergeSide, split: [ReplicaID], keepsNewerValues: Bool,
+        _ progress: ((UInt64, UInt64) -> Void)?
     ) throws(VaultError) {
         self.ours = ours
         self.theirs = theirs
         self.split = split
+        self.keepsNewerValues = keepsNewerValues
         self.progress = progress
         slots = try SlotMerge(ours, theirs)
         items = try ItemsMerge(ours, theirs)
@@ -59,12 +62,14 @@ struct StateMerge {
             var report = report(slots, keyring)
             let united = try united(keyring, transaction.next)
             try transaction.ring.change { (keyring) throws(VaultError) in keyring = united }
-            try MergeWriter(transaction, items, theirs.core, progress).write(&report)
+            try MergeWriter(transaction, items, theirs.core, keepsOpenValues: keepsNewerValues, progress)
+                .write(&report)
             // These notes come before those about items, because a long report may be cut off at its end.
             report.notes = try NewReaders(ours, theirs, slots, items).notes() + report.notes
             report.sort()
             let keys = MergeEnd.Keys(slots: slots, keyring: keyring, opened: opened, handOvers: try handOvers())
             try MergeEnd(core, transaction, progress).commit(keys, &report)
+            report.remnants = transaction.remnants
             return report
         } catch {
             transaction.end()

@@ -271,7 +271,7 @@ struct SalvageSource: ~Copyable {
         var named: [(name: PageName, candidate: Candidate)] = []
         for (name, found) in proven {
             var place = found.id.flatMap { names[$0] }
-            if let id = all[name]?.id, id == found.id || !ids.contains(id) { place = name }
+            if let id = all[name]?.id, id == found.id || (place == nil && !ids.contains(id)) { place = name }
             named.append((name, try candidate(found, place.flatMap { others.removeValue(forKey: $0) })))
         }
         for (name, other) in others {

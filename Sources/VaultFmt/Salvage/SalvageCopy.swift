@@ -195,6 +195,10 @@ struct SalvageCopy {
             let old = try SalvageKept(of: former, store, limit: transaction.limit)
             kept.values += old.values
             kept.isWhole = kept.isWhole && old.isWhole
+        } else if store.forgeable.hasIndex {
+            // The holder of a scoped slot can have made the new list, or an entry without a list. If nobody else can
+            // have made it, it is an owner's, who can have forgotten values.
+            try kept.addFormer(of: former, store, limit: transaction.limit)
         }
         let revision = max(found.item?.revision ?? 0, found.record?.identity.revision ?? 0)
         try kept.addShown(of: former, store, replaced: Int64(revision >> 16))

@@ -238,7 +238,7 @@ struct SalvageIndex {
             let known = soFar(id, tail)
             guard item.revision > newest.clock, known?.item?.revision ?? 0 < item.revision else { return }
             takeOut(id, &tail)
-            if let other = items[name], let holder = other.id { tail.displaced[holder] = other }
+            if let other = items[name], let holder = other.id, holder != id { tail.displaced[holder] = other }
             tail.names[id] = name
             tail.fromLeaves.insert(id)
             let former = known.flatMap { $0.isUncommitted ? $0.former : $0.item }
@@ -267,11 +267,11 @@ struct SalvageIndex {
             let proven = other.isUncommitted ? other.former : other.item
             if let proven, let holder = items[other.name], holder.isUncommitted, holder.former == nil {
                 items[other.name]?.former = proven
-            } else if !other.isUncommitted {
+            } else if !other.isUncommitted || proven != nil {
                 let name = items[other.name] == nil ? other.name : PageName(other.name.key, second: id)
                 items[name] = Found(
                     name: name, item: other.item, records: other.records, isUncertain: other.isUncertain,
-                    isRemovedLater: true, leaf: other.leaf)
+                    isUncommitted: other.isUncommitted, isRemovedLater: true, former: other.former, leaf: other.leaf)
             }
         }
     }

@@ -7,6 +7,8 @@ struct SalvageKept {
         let name: ValueName
         let kind: Kind
         let source: Source
+        /// True if only the proven state has the value, as far as is known: it is kept unless a later value equals it.
+        var isFormer = false
     }
 
     enum Kind {
@@ -84,6 +86,18 @@ struct SalvageKept {
         }
     }
 
+    /// Adds the secrets and sealed attributes that an item keeps in its proven state without showing them, as the oldest
+    /// values. Someone else may have made the other state, and have left them out of it.
+    mutating func addFormer(of item: Item, _ store: SalvageStore, limit: Int) throws(VaultError) {
+        let proven = try SalvageKept(of: item, store, limit: limit)
+        let former: [One] = proven.values.compactMap { one in
+            guard case .held(let value, _, _) = one.source, value.isProtected else { return nil }
+            return One(name: one.name, kind: one.kind, source: one.source, isFormer: true)
+        }
+        values = former + values
+        isWhole = isWhole && proven.isWhole
+    }
+
     /// Removes and returns the secret to show if no newer one can be read: the proven one, or else a value to settle,
     /// or else the newest earlier value.
     mutating func takeNewestSecret() -> One? {
@@ -103,13 +117,13 @@ struct SalvageKept {
     func under(
         _ shown: Set<Bytes>, _ store: SalvageStore
     ) throws(VaultError) -> (kept: SalvageKept, keepsProven: Bool) {
-        guard values.contains(where: { $0.kind == .proven }) else { return (self, false) }
+        guard values.contains(where: { $0.kind == .proven || $0.isFormer }) else { return (self, false) }
         var known = shown
-        for one in values where one.kind == .mark { known.formUnion(try store.bytes(of: one) ?? []) }
+        for one in values where one.kind == .mark && !one.isFormer { known.formUnion(try store.bytes(of: one) ?? []) }
         var rest: [One] = []
         var keepsProven = false
         for one in values.reversed() {
-            guard one.kind != .mark, let bytes = try store.bytes(of: one) else {
+            guard one.kind != .mark || one.isFormer, let bytes = try store.bytes(of: one) else {
                 rest.append(one)
                 continue
             }

@@ -28,11 +28,22 @@ extension Transaction {
     ///
     /// Throws `noSuchItem` if the item or this earlier value does not exist.
     public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
+        try restore(value, of: key, changing: AttributeChanges())
+    }
+
+    /// Restores an earlier value, as the function above does, and changes attributes in the same change, for example
+    /// those that are lost with the damaged record of the current secret.
+    package func restore(
+        _ value: EarlierValue, of key: ItemKey, changing attributes: AttributeChanges
+    ) throws(VaultError) {
         let item = try existing(key)
         let opened = try opened(try Self.current(value, among: try allEarlierValues(of: item)))
-        guard let attribute = value.attribute else { return try set(item.key, secret: opened.secret) }
-        let restored = Attribute(attribute, secret: opened.takeSecret(), flags: value.flags)
-        try update(item.key, attributes: AttributeChanges(set: Attributes([restored])))
+        guard let attribute = value.attribute else {
+            return try set(item.key, secret: opened.secret, attributes: attributes)
+        }
+        var changes = attributes
+        changes.set.set(Attribute(attribute, secret: opened.takeSecret(), flags: value.flags))
+        try update(item.key, attributes: changes)
     }
 
     /// Forgets the given earlier values of an item, or all of them, and returns how many were forgotten. Forgetting all

@@ -102,6 +102,8 @@ struct OwnersSealing {
     private let moved: [RecordRef: RecordRef]
     /// The device to which the item is bound, if that is this device.
     private let bound: Bytes16?
+    /// True if a change replaces the item's siblings, so that only the records tell the groups of values.
+    private let replacesSiblings: Bool
     /// Records of attributes that were resealed: several values can share a record.
     private var done: [RecordRef: RecordRef] = [:]
 
@@ -109,7 +111,8 @@ struct OwnersSealing {
     /// `device`: the device of the place that the item will have.
     init(_ transaction: Transaction, _ item: Bytes16, _ placed: Transaction.PlacedAttributes, device: Bytes16) {
         self.init(
-            transaction, item, placed, device: device, reader: transaction, referrer: transaction.appender.position
+            transaction, item, placed, device: device, reader: transaction, referrer: transaction.appender.position,
+            replacesSiblings: true
         ) { (record) throws(VaultError) in record }
     }
 
@@ -117,13 +120,15 @@ struct OwnersSealing {
     /// `kept`: returns the place of a record that is not resealed; a record from another file is copied first.
     init(
         _ transaction: Transaction, _ item: Bytes16, _ placed: Transaction.PlacedAttributes, device: Bytes16,
-        reader: any RecordReading, referrer: UInt64, kept: @escaping (RecordRef) throws(VaultError) -> RecordRef
+        reader: any RecordReading, referrer: UInt64, replacesSiblings: Bool = false,
+        kept: @escaping (RecordRef) throws(VaultError) -> RecordRef
     ) {
         self.transaction = transaction
         self.reader = reader
         self.referrer = referrer
         self.kept = kept
         self.item = item
+        self.replacesSiblings = replacesSiblings
         shared = Set(placed.large)
         moved = placed.moved
         bound = device != .zero && device == transaction.core.deviceID ? device : nil
@@ -138,12 +143,14 @@ struct OwnersSealing {
         _ name: ValueName, _ value: HeldValue, in state: ItemState
     ) throws(VaultError) -> HeldValue {
         var value = value
+        let group = try otherGroup(of: name, value, in: state)
         switch (value.content, name.field) {
         case (.secret(let record, var attributes), _):
             let apart = Self.apart(name, value, in: state)
             var listed: [PageAttribute] = []
-            let new = try sealed(record, always: !apart.isEmpty) { (sealing, compartment) throws(VaultError) in
-                try sealing.secret(record, attributes, apart, compartment)
+            let isChanged = group != nil || !apart.isEmpty
+            let new = try sealed(record, always: isChanged) { (sealing, compartment) throws(VaultError) in
+                try sealing.secret(record, attributes, apart, group, compartment)
             }
             // A record that could not be resealed does not contain values from other records.
             if new.isElsewhere { attributes.removeAll { attribute in apart.contains { $0.name == attribute.name } } }
@@ -157,8 +164,13 @@ struct OwnersSealing {
             }
             value.content = .secret(new.record, attributes: listed)
         case (.attribute(let flags, .inRecord(let record)), .attribute(let name)) where flags.contains(.inItemRecord):
-            let new = try sealed(record) { (sealing, compartment) throws(VaultError) in
-                try sealing.attribute(name, flags, record, compartment)
+            let new = try sealed(record, always: group != nil) { (sealing, compartment) throws(VaultError) in
+                try sealing.attribute(name, flags, record, group, compartment)
+            }
+            value.content = .attribute(flags: flags, .inRecord(new.record))
+        case (.attribute(let flags, .inRecord(let record)), .attribute(let bytes)) where group != nil:
+            let new = try sealed(record, always: true) { (sealing, compartment) throws(VaultError) in
+                try sealing.large(bytes, flags, record, group, compartment)
             }
             value.content = .attribute(flags: flags, .inRecord(new.record))
         case (.attribute(let flags, .inRecord(let record)), _):
@@ -166,6 +178,27 @@ struct OwnersSealing {
         default: break
         }
         return value
+    }
+
+    /// Returns the group in which the item had the value, if its record was sealed in another one: a sibling can move
+    /// with the value while another copy keeps the value's former record.
+    private func otherGroup(
+        of name: ValueName, _ value: HeldValue, in state: ItemState
+    ) throws(VaultError) -> [UInt8]? {
+        guard replacesSiblings, state.siblings.count > 1, value.isInRecord else { return nil }
+        let places = state.places(of: name)
+        guard !places.isEmpty else { return nil }
+        let now = state.place(state.shown())
+        guard let place = places.first(where: { $0 == now }) ?? places.first else { return nil }
+        var sealed: ItemKey?
+        do throws(VaultError) {
+            _ = try reader.bytes(name, value, of: item, before: referrer) { key, _ in sealed = key }
+        } catch {
+            // A value that is damaged or belongs to another device keeps its record.
+            guard Transaction.cannotBeRead.contains(error.code) else { throw error }
+        }
+        guard let sealed, !sealed.group.utf8.elementsEqual(place.group) else { return nil }
+        return place.group
     }
 
     private mutating func sealed(ownRecord own: RecordRef) throws(VaultError) -> RecordRef {
@@ -219,7 +252,8 @@ struct OwnersSealing {
     }
 
     private func secret(
-        _ record: RecordRef, _ attributes: [PageAttribute], _ apart: [ApartAttribute], _ compartment: UInt64
+        _ record: RecordRef, _ attributes: [PageAttribute], _ apart: [ApartAttribute], _ group: [UInt8]?,
+        _ compartment: UInt64
     ) throws(VaultError) -> RecordRef {
         var body = try reader.body(record, of: item, before: referrer)
         let together = attributes.filter { attribute in !apart.contains { $0.name == attribute.name } }
@@ -234,11 +268,12 @@ struct OwnersSealing {
             inRecord.set(
                 Attribute(one.name, secret: bytes, flags: Attribute.Flags(rawValue: flags.meaning.rawValue)))
         }
-        return try transaction.append(body, inRecord.all, of: found.key, item, in: compartment)
+        let key = try Self.key(found.key, group)
+        return try transaction.append(body, inRecord.all, of: key, item, in: compartment)
     }
 
     private func attribute(
-        _ name: [UInt8], _ flags: AttributeFlags, _ record: RecordRef, _ compartment: UInt64
+        _ name: [UInt8], _ flags: AttributeFlags, _ record: RecordRef, _ group: [UInt8]?, _ compartment: UInt64
     ) throws(VaultError) -> RecordRef {
         var body = try reader.body(record, of: item, before: referrer)
         let found = try body.withSpan { (bytes) throws(VaultError) in
@@ -248,6 +283,31 @@ struct OwnersSealing {
         let attribute = Attribute(
             String(decoding: name, as: UTF8.self), secret: body,
             flags: Attribute.Flags(rawValue: flags.meaning.rawValue))
-        return try transaction.append(Secret(count: 0), [attribute], of: found.key, item, in: compartment)
+        let key = try Self.key(found.key, group)
+        return try transaction.append(Secret(count: 0), [attribute], of: key, item, in: compartment)
+    }
+
+    private func large(
+        _ name: [UInt8], _ flags: AttributeFlags, _ record: RecordRef, _ group: [UInt8]?, _ compartment: UInt64
+    ) throws(VaultError) -> RecordRef {
+        var body = try reader.body(record, of: item, before: referrer)
+        let found = try body.withSpan { (bytes) throws(VaultError) in
+            try RecordCodec.readLarge(bytes, name, flags, at: record.record.offset)
+        }
+        body.narrow(to: found.value)
+        let attribute = Attribute(
+            String(decoding: name, as: UTF8.self), secret: body,
+            flags: Attribute.Flags(rawValue: flags.meaning.rawValue))
+        return try transaction.append(attribute, of: try Self.key(found.key, group), item, in: compartment)
+    }
+
+    /// Returns the key, in another group if one is given.
+    private static func key(_ key: ItemKey, _ group: [UInt8]?) throws(VaultError) -> ItemKey {
+        guard let group else { return key }
+        do throws(VaultError) { return try ItemKey(key.withoutGroup, group: group) } catch {
+            // The item was renamed since; its former name may be too long for this group.
+            guard error.code == .limitExceeded else { throw error }
+            return key
+        }
     }
 }

@@ -142,6 +142,10 @@ public final class Transaction: RecordReading {
     ///
     /// If the secret or the value of a sealed attribute changes, the old value becomes an earlier value, unless the
     /// vault does not keep any. Conflicts in the fields that are set are settled.
+    ///
+    /// A new secret repairs an item whose record is damaged. The attributes in that record, sealed ones of at most
+    /// 4096 bytes and others of 257 to 4096 bytes, are lost with it, which the caller must request: unless `attributes`
+    /// sets or removes each of them, this throws `authenticationFailed` or `structureInvalid`.
     public func set(
         _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(),
         accessibility: Accessibility? = nil,
@@ -167,7 +171,9 @@ public final class Transaction: RecordReading {
             change.writesSecret = old.lacksSecret || old.needsSettling || !opened.secret.equals(secret)
         } else {
             // Another device's value is kept unchanged. A damaged value cannot be kept; a new secret repairs the item.
-            guard !change.attributes.needsRecord else { throw failure ?? Self.noSuchItem }
+            guard !change.attributes.needsRecord else {
+                throw (failure ?? Self.noSuchItem).naming(.secretWithAttributes, of: old.key)
+            }
             change.writesSecret = true
         }
         try apply(change, secret: secret)
@@ -202,7 +208,7 @@ public final class Transaction: RecordReading {
         guard change.accessibility != old.accessibility || attributes.touchesRecord(of: change.before) else {
             return try apply(change)
         }
-        let opened = try openedRecord(old)
+        let opened = try namedRecord(old)
         change.before = opened.item.attributes
         change.attributes = attributes.applied(to: change.before)
         try apply(change, secret: opened.secret)
@@ -225,7 +231,7 @@ public final class Transaction: RecordReading {
         change.key = newKey
         change.modified = modified
         guard old.storedKey.group != newKey.group else { return try apply(change) }
-        let opened = try openedRecord(old)
+        let opened = try namedRecord(old)
         change.before = opened.item.attributes
         change.attributes = opened.item.attributes
         try apply(change, secret: opened.secret)

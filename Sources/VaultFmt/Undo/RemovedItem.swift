@@ -17,23 +17,49 @@ extension Vault {
     /// - Throws: `authenticationFailed` if an earlier commit is damaged.
     public func removedItems() throws(VaultError) -> [RemovedItem] {
         try withCore { (core) throws(VaultError) in
-            let store = core.store
-            let states = [store.state] + (try store.past.states(before: store.state, most: .max))
-            var out: [RemovedItem] = []
-            var known: Set<Bytes16> = []
-            for (newer, older) in zip(states, states.dropFirst()) {
-                let difference = try StateDifference(from: older, to: newer, core)
-                for item in difference.removed.sorted(by: { $0.key < $1.key }) {
-                    // States are read newest first, so the first result for an item is the newest one.
-                    guard known.insert(item.entry.id).inserted else { continue }
-                    out.append(
-                        RemovedItem(
-                            item: item, state: core.id(of: older), removed: Revision.time(newer.commit.clock)))
-                }
-                known.formUnion(difference.others)
+            try core.removals().map { removal in
+                RemovedItem(
+                    item: removal.item, state: core.id(of: removal.last),
+                    removed: Revision.time(removal.next.commit.clock))
             }
-            return out
         }
+    }
+}
+
+/// An item that the newest state of a file lacks.
+struct Removal {
+    /// The item as it was in the last state that contains it.
+    let item: Item
+    /// The last state that contains the item.
+    let last: CommittedState
+    /// The state in which the item was removed.
+    let next: CommittedState
+}
+
+extension VaultCore {
+    /// Returns the items that were removed after a state of the file, most recently removed first, each as it last was.
+    ///
+    /// `oldest`: the state; nil for the oldest one in the file. `wanted`: the ids after which the search ends; nil for
+    /// all items. Throws `authenticationFailed` if a commit in between is damaged.
+    func removals(
+        after oldest: CommittedState? = nil, of wanted: Set<Bytes16>? = nil
+    ) throws(VaultError) -> [Removal] {
+        var out: [Removal] = []
+        var known: Set<Bytes16> = []
+        var newer = store.state
+        while newer != oldest, !(wanted?.isSubset(of: known) ?? false),
+            let older = try store.past.states(before: newer, most: 1).first
+        {
+            let difference = try StateDifference(from: older, to: newer, self)
+            for item in difference.removed.sorted(by: { $0.key < $1.key }) {
+                // States are read newest first, so the first result for an item is the newest one.
+                guard known.insert(item.entry.id).inserted else { continue }
+                out.append(Removal(item: item, last: older, next: newer))
+            }
+            known.formUnion(difference.others)
+            newer = older
+        }
+        return out
     }
 }
 

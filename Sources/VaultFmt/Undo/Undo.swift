@@ -18,10 +18,11 @@ extension Vault {
     /// commit.
     ///
     /// Items that have since been removed are restored under their own ids, with their earlier values; items that have
-    /// since been added are removed. A secret or sealed attribute that differs becomes an earlier value, and an item
-    /// that showed no secret shows none again; earlier values that have since been forgotten or dropped do not return,
-    /// and an item that already has as many earlier values as the vault keeps drops its oldest ones. The conflicts of
-    /// the earlier state are restored too. Access groups and slots do not change.
+    /// since been added are removed. A secret or sealed attribute that differs, now or when the item was removed,
+    /// becomes an earlier value, and an item that showed no secret shows none again. Earlier values that have since
+    /// been forgotten or dropped do not return, and an item that already has as many earlier values as the vault keeps
+    /// drops its oldest ones. The conflicts of the earlier state are restored too. Access groups and slots do not
+    /// change.
     ///
     /// - Parameters:
     ///   - earlier: The state whose items are restored.

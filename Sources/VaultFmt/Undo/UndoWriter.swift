@@ -22,7 +22,26 @@ struct UndoWriter {
         let difference = try StateDifference(from: then, to: core.store.state, core)
         for item in difference.added { _ = try transaction.remove(item.key) }
         try putBack(difference.changed.sorted { $0.then.key < $1.then.key })
-        for item in difference.removed.sorted(by: { $0.key < $1.key }) { try revive(item) }
+        guard !difference.removed.isEmpty else { return }
+        let last = try lastStates(of: Set(difference.removed.map(\.entry.id)), since: then)
+        for item in difference.removed.sorted(by: { $0.key < $1.key }) {
+            try revive(item)
+            if let last = last[item.entry.id] { try keepValues(of: last, in: item) }
+        }
+    }
+
+    /// Returns removed items as they last were, by id. If a state in between is damaged, the items come back without the
+    /// values of their last states: what the undo restores does not depend on these.
+    private func lastStates(
+        of ids: Set<Bytes16>, since then: CommittedState
+    ) throws(VaultError) -> [Bytes16: Item] {
+        do throws(VaultError) {
+            let removals = try transaction.core.removals(after: then, of: ids)
+            return Dictionary(removals.map { ($0.item.entry.id, $0.item) }, uniquingKeysWith: { first, _ in first })
+        } catch {
+            guard ItemsMerge.isDamage(error) else { throw error }
+            return [:]
+        }
     }
 
     /// Restores the item with this key if it does not exist now; returns false if it does.
@@ -197,5 +216,64 @@ struct UndoWriter {
         var state = ItemState(dot, sibling, values)
         state.open.formUnion(marks)
         try transaction.write(item, state, hasMarks: !marks.isEmpty)
+    }
+
+    /// Keeps, as earlier values of an item that was just restored, the secrets and sealed attributes that it showed,
+    /// kept or had left to settle when it was removed, unless the restored state has the same ones. Old records of the
+    /// removed item that are easier to open than the restored one are noted, as by any other change of readers.
+    ///
+    /// - `last`: The item in the last state that contains it.
+    /// - `restored`: The item in the earlier state.
+    private func keepValues(of last: Item, in restored: Item) throws(VaultError) {
+        let compartment = restored.entry.compartment
+        try transaction.note(last, now: restored.storedKey, in: compartment)
+        let sealed = restored.attributes.all.filter { $0.flags.contains(.sealed) }.map(\.name)
+        try transaction.note(sealed: sealed, before: last, now: restored.storedKey, in: compartment)
+        guard transaction.ring.kept > 0, let present = try transaction.current(restored) else { return }
+        var change = ItemChange(present)
+        change.modified = restored.modified
+        do throws(VaultError) { change.edit.added = try lacking(in: restored, of: last) } catch {
+            guard ItemsMerge.isDamage(error) else { throw error }
+        }
+        guard !change.edit.isEmpty else { return }
+        try transaction.apply(change)
+    }
+
+    /// Returns the protected values of an item's last state that an earlier state neither shows nor keeps nor has left
+    /// to settle, sealed for owners.
+    private func lacking(in restored: Item, of last: Item) throws(VaultError) -> [ValueName: HeldValue] {
+        let (state, then) = (try transaction.state(of: last), try transaction.state(of: restored))
+        let view = try transaction.view(of: last, state)
+        let names = view.kept.union(Self.current(view).filter { state.values[$0]?.isProtected ?? false })
+        let old = try transaction.view(of: restored, then)
+        let present = old.kept.union(Self.current(old))
+        let wanted = try transaction.unforgotten(names.subtracting(present))
+        guard !wanted.isEmpty else { return [:] }
+        var known: [FieldName: Set<ValueClass>] = [:]
+        for name in present where wanted.contains(where: { $0.field == name.field }) {
+            let found = try transaction.classOf(name, then.values[name], of: restored, before: restored.referrer)
+            known[name.field, default: []].insert(found)
+        }
+        var placed = Transaction.PlacedAttributes()
+        (placed.listed, placed.large) = (restored.attributes.listed, restored.largeRecords)
+        var sealing = OwnersSealing(transaction, last.entry.id, placed, device: restored.place.device)
+        var out: [ValueName: HeldValue] = [:]
+        for name in wanted.sorted() {
+            guard let value = state.values[name] else { continue }
+            let found = try transaction.classOf(name, value, of: last, before: last.referrer)
+            if known[name.field]?.contains(found) ?? false { continue }
+            do throws(VaultError) { out[name] = try sealing.sealed(name, value, in: state) } catch {
+                // A damaged value that was shown cannot be kept, as with any other change.
+                guard !view.kept.contains(name), Transaction.cannotBeRead.contains(error.code) else {
+                    throw error.naming(.earlierValue, of: restored.key)
+                }
+            }
+        }
+        return out
+    }
+
+    /// The values that an item shows, and those that are left to settle.
+    private static func current(_ view: ItemView) -> Set<ValueName> {
+        Set(view.shown.fields.map { ValueName($0, $1) }).union(view.marks)
     }
 }

@@ -72,6 +72,16 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.earlierValues(of: item) }
     }
 
+    /// Returns the number of an item's earlier values that are in the file but not listed, because the vault has kept
+    /// more than it keeps now; they are dropped when the item changes. The item must be from the state that is
+    /// being read.
+    package func unlistedEarlierValues(of item: Item) throws(VaultError) -> Int {
+        try withCore { (core) throws(VaultError) in
+            try core.requireEarlierValues()
+            return try core.allEarlierValues(of: item, most: .max).count - core.allEarlierValues(of: item).count
+        }
+    }
+
     /// Returns the secrets and sealed attributes that merges have left to settle in an item returned by a cursor,
     /// oldest first. These values are read like earlier values, and become earlier values if the item is settled in
     /// favor of the shown values.

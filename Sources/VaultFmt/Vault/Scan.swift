@@ -19,6 +19,17 @@ extension Vault {
     public func forEachSecret(
         matching query: Query = Query(), _ body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) {
+        try forEachSecret(matching: query, continuesPastDamage: false, body)
+    }
+
+    /// Scans as the function above does. If `continuesPastDamage` is true, a damaged item does not end the scan: `body`
+    /// is passed the error as the reason.
+    package func forEachSecret(
+        matching query: Query = Query(), continuesPastDamage: Bool,
+        _ body: (Item, ScannedSecret) throws(VaultError) -> Void
+    ) throws(VaultError) {
+        var expected = ScanPart.refusals
+        if continuesPastDamage { expected.formUnion([.authenticationFailed, .structureInvalid]) }
         let (leafReader, reader, tree, whole, workers, epoch) = try withCore { (core) throws(VaultError) in
             (
                 LeafReader(core.store.tree, check: core.entryCheck, query: query),
@@ -47,7 +58,7 @@ extension Vault {
             }
             workers.run(count) { [parts] part, _ in parts[part].read() }
             for part in parts.prefix(count) where !isLast {
-                isLast = try part.deliver(&keys, &tally, self, to: body)
+                isLast = try part.deliver(&keys, &tally, self, expected, to: body)
             }
         }
         if query == Query() { try tally.finish() }
@@ -276,7 +287,7 @@ final class ScanPart: Sendable {
     /// finished, so nothing else uses the state, but it must not be held while `body` runs, because `body` may do
     /// anything.
     func deliver(
-        _ keys: inout ScanKeys, _ tally: inout TreeTally, _ vault: Vault,
+        _ keys: inout ScanKeys, _ tally: inout TreeTally, _ vault: Vault, _ expected: Set<VaultError.Code>,
         to body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) -> Bool {
         while true {
@@ -286,9 +297,9 @@ final class ScanPart: Sendable {
             for (index, result) in zip(next - results.count..<next, results) {
                 tally.add(items[index])
                 if let item = whole.isEmpty ? nil : whole[index] {
-                    try Self.deliver(item, result, memory, to: body)
+                    try Self.deliver(item, result, memory, expected, to: body)
                 } else {
-                    try Self.deliver(items[index], result, memory, to: body)
+                    try Self.deliver(items[index], result, memory, expected, to: body)
                 }
             }
             guard next < items.count else { break }
@@ -308,15 +319,19 @@ final class ScanPart: Sendable {
         }
     }
 
+    /// The errors that do not end a scan.
+    static let refusals: Set<VaultError.Code> = [.deviceBound, .notPermitted, .locked, .noSecret]
+
     private static func deliver(
         _ item: Item, _ result: Result<Range<Int>, VaultError>, _ memory: UnsafeRawBufferPointer,
-        to body: (Item, ScannedSecret) throws(VaultError) -> Void
+        _ expected: Set<VaultError.Code>, to body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) {
         switch result {
         case .success(let range): try body(item, .opened(UnsafeRawBufferPointer(rebasing: memory[range])))
         case .failure(let error):
-            guard [.deviceBound, .notPermitted, .locked, .noSecret].contains(error.code) else { throw error }
-            try body(item, .refused(error))
+            let named = error.naming(read: .secret, of: item.key)
+            guard expected.contains(error.code) else { throw named }
+            try body(item, .refused(named))
         }
     }
 }

@@ -205,8 +205,8 @@ struct ConflictsSettle: ParsableCommand {
         try transaction.settle(conflict.key, keeping: values)
     }
 
-    /// Asks for confirmation if a value would become visible to people who could not read it in the place where it was
-    /// set.
+    /// Asks for confirmation if the item would get other readers, or if a value would become visible to people who could
+    /// not read it in the place where it was set.
     private func confirm(_ values: [Conflict.Value], in current: Conflict.Place) throws -> Bool {
         let place = values.compactMap(\.place).first ?? current
         var isAsked = false
@@ -214,7 +214,7 @@ struct ConflictsSettle: ParsableCommand {
             if let moved = value.place, moved != current {
                 isAsked = true
                 Terminal.warning(
-                    "value \(number) moves the item from \(current.words) to \(moved.words): everyone who can read items there could read this one"
+                    "value \(number) moves the item from \(current.words) to \(moved.words): then everyone who can read items there could read this one, and nobody else"
                 )
             }
             guard let other = value.otherPlace, other != place else { continue }

@@ -23,8 +23,8 @@ package struct ConflictsBefore {
     }
 
     /// Returns an item's conflict. Returns nil if there is none, or if the item was just removed or is damaged; if that
-    /// matters, the change itself will report it.
-    private static func conflict(in item: Item, _ vault: Vault) throws(VaultError) -> Conflict? {
+    /// matters, the caller's other work on the item will report it.
+    static func conflict(in item: Item, _ vault: Vault) throws(VaultError) -> Conflict? {
         guard item.needsSettling else { return nil }
         do throws(VaultError) { return try vault.conflict(in: item.key) } catch {
             guard [.noSuchItem, .authenticationFailed, .structureInvalid].contains(error.code) else { throw error }

@@ -1,5 +1,6 @@
 import VaultArguments
 import VaultConsole
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -78,16 +79,21 @@ struct CopyMerger {
     /// Merges all copies, newest first. If one fails, the copies that were merged before it stay merged.
     func merge(_ others: [String]) throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
+        try refuseStranger(first)
         var copies: [Copy] = []
         for other in others {
-            let vault = try open(other, of: first)
+            let vault = try naming(other) { try open(other, of: first) }
             copies.append(Copy(path: other, state: vault.state, mark: nil, tail: vault.tail) { vault })
         }
         Self.sort(&copies)
         let target = try target(first, copies)
         var outcomes: [CopyOutcome] = []
         for copy in copies {
-            guard var outcome = try merge(try copy.open(), copy.path, into: target.vault) else {
+            let merged = options.isRehearsal ? [] : outcomes
+            let done = try naming(copy.path, after: merged) {
+                try merge(try copy.open(), copy.path, into: target.vault)
+            }
+            guard var outcome = done else {
                 throw CommandFailure.declined("\(TerminalText.path(copy.path)) was not merged")
             }
             outcome.tail = copy.tail
@@ -95,6 +101,26 @@ struct CopyMerger {
         }
         try finish(target, &outcomes)
         return outcomes
+    }
+
+    private static let nothingMerged = "nothing was merged"
+
+    /// Calls `body`, which opens or merges a copy. A failure names the copy, and the copies that were merged before it.
+    private func naming<R>(_ copy: String, after merged: [CopyOutcome] = [], _ body: () throws -> R) throws -> R {
+        do { return try body() } catch {
+            guard error is CommandFailure || error is VaultError else { throw error }
+            let (failure, name) = (CommandFailure(error), TerminalText.path(copy))
+            var message = failure.message
+            if !message.contains(name) { message = "\(name): \(message)" }
+            if merged.isEmpty {
+                if !message.contains(Self.nothingMerged) { message += "; \(Self.nothingMerged)" }
+            } else {
+                let before = merged.map { TerminalText.path($0.path) }.joined(separator: ", ")
+                message = message.replacing(Self.nothingMerged, with: "it was not merged")
+                message += "; merged before it: \(before)"
+            }
+            throw CommandFailure(failure.status, message, code: failure.code)
+        }
     }
 
     /// Merges one copy into a vault that is open for writing; returns nil if the user declined.
@@ -143,6 +169,7 @@ struct CopyMerger {
     /// copy, or that cannot be merged, is reported and left in place; no factor is tried on it.
     func mergeConflictCopies() throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
+        try refuseStranger(first)
         let candidates = try ConflictCopies.candidates(of: path)
         var outcomes: [CopyOutcome] = []
         var copies: [Copy] = []
@@ -287,6 +314,16 @@ struct CopyMerger {
         }
     }
 
+    /// Refuses a vault in whose place this machine knows another one, before it is compared with the copies. Only they
+    /// show whether an older or different history of the same vault is accepted; see `target`.
+    private func refuseStranger(_ vault: Vault) throws {
+        guard isWatched else { return }
+        let machine = try ThisMachine.current()
+        do throws(VaultError) { try machine.check(vault) } catch {
+            guard [.forked, .rolledBack].contains(error.code) else { throw CommandFailure(error) }
+        }
+    }
+
     /// Opens the vault for merging and checks it against what this machine remembers. A syncer may have replaced it
     /// with another machine's copy. A different history is accepted if one of the copies continues the remembered
     /// state, because the merged vault then continues it too.
@@ -328,7 +365,7 @@ struct CopyMerger {
             throw CommandFailure(.busy, "another program has just changed the keys of the vault; try again")
         }
         guard options.isRehearsal else { return again }
-        do throws(VaultError) { return try again.rehearsal() } catch { throw Self.failure(error) }
+        do throws(VaultError) { return try again.rehearsal(merges: true) } catch { throw Self.failure(error) }
     }
 
     /// Refuses a copy that contains changes that the user has dropped here, unless the user asked for them.
@@ -373,11 +410,15 @@ struct CopyMerger {
         options.keepsNewerValues = true
         // A dry run of several copies merges each into the result of the ones before it.
         if vault.isRehearsal { options.isRehearsal = false }
+        let report: MergeReport
         do throws(VaultError) {
-            return try vault.merge(other, options: options) { done, total in progress.update(done, of: total) }
+            report = try vault.merge(other, options: options) { done, total in progress.update(done, of: total) }
         } catch {
             throw failure(error, mergingWith: other)
         }
+        progress.finish()
+        if !report.isRehearsal { NarrowingOption.noteRewriting(RemnantCounts(report.remnants)) }
+        return report
     }
 
     /// Returns the failure of a merge. If an item's list of earlier values is damaged, both files are named.

@@ -1,9 +1,10 @@
 internal import ArgumentParser
+internal import Foundation
 internal import Fuzzing
 internal import Glibc
 
-/// Runs the generators alone: random operations against a model, each seed a sequence of its own; a failing one is made
-/// small and printed.
+/// Runs the fuzz targets without libFuzzer: random operations against a model, each seed a sequence of its own, where a
+/// failing one is made small and printed; and the conformance vectors as inputs.
 @main
 struct RoundTrip: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,6 +20,9 @@ struct RoundTrip: ParsableCommand {
     @Option(help: "How many changes each sequence makes.")
     var changes = 300
 
+    @Option(help: "Then also read the conformance vectors in this folder, as the targets open and sealed do.")
+    var vectors: String?
+
     @Option(
         help: "Instead of all that, write the seeds of the corpora into folders of this one, named after the targets.")
     var corpus: String?
@@ -32,6 +36,26 @@ struct RoundTrip: ParsableCommand {
             throw ExitCode.failure
         }
         print("\(count) sequences of \(changes) changes: no difference")
+        if let vectors { try replay(vectors) }
+    }
+
+    private func replay(_ folder: String) throws {
+        let root = URL(fileURLWithPath: folder)
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".vector") }
+        var (inputs, failures) = (0, 0)
+        for name in names.sorted() {
+            let vector = Array(try Data(contentsOf: root.appendingPathComponent(name)))
+            for target in [FuzzTarget.open, .sealed] {
+                guard let input = target.seed(from: vector) else { continue }
+                inputs += 1
+                do { try input.withUnsafeBytes(target.check) } catch {
+                    failures += 1
+                    print("FAILED \(target.rawValue) \(name): \(error)")
+                }
+            }
+        }
+        print("\(names.count) vectors as \(inputs) inputs: \(failures) failures")
+        guard inputs > 0, failures == 0 else { throw ExitCode.failure }
     }
 
     private func writeSeeds(_ folder: String) throws {

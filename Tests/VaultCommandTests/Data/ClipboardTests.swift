@@ -172,7 +172,7 @@ struct ClipboardTests {
         let sandbox = try sandbox()
         sandbox.environment["TERM"] = name
         let terminal = try PseudoTerminal(sandbox, "get", "svc", "--clip")
-        #expect(try terminal.finish() == 74)
+        #expect(try terminal.finish() == 69)
         #expect(terminal.screen.contains("no clipboard is available") && terminal.screen.contains("leave out --clip"))
         #expect(!terminal.screen.contains("hunter2") && !terminal.screen.contains("aHVudGVyMg"))
     }
@@ -193,10 +193,10 @@ struct ClipboardTests {
     @Test("without any, it is an error, and so is a clipboard program that fails")
     func none() throws {
         let sandbox = try sandbox()
-        try sandbox.fails(74, "no clipboard is available", "get", "svc", "--clip")
+        try sandbox.fails(69, "no clipboard is available", "get", "svc", "--clip")
         sandbox.environment["DISPLAY"] = ":0"
         try sandbox.write("bin/xclip", "#!/bin/sh\nexit 1\n".utf8)
         chmod(sandbox.path("bin/xclip"), 0o700)
-        try sandbox.fails(74, "xclip failed (exit 1)", "get", "svc", "--clip")
+        try sandbox.fails(69, "xclip failed (exit 1)", "get", "svc", "--clip")
     }
 }

@@ -106,14 +106,14 @@ struct EditTests {
     @Test("an editor that fails, or takes the file away, leaves the item as it was")
     func failing() throws {
         let failing = try sandbox(editor: "echo new > \"$1\"; exit 3")
-        try failing.fails(74, "the editor failed (exit 3)", "edit", "svc")
+        try failing.fails(69, "the editor failed (exit 3)", "edit", "svc")
         #expect(try failing.ok("get", "svc").output == "old")
         let removing = try sandbox(editor: "rm \"$1\"")
         try removing.fails(66, "cannot open edited file", "edit", "svc")
         #expect(try removing.ok("get", "svc").output == "old")
         let none = try sandbox(editor: "true")
         none.environment["EDITOR"] = "/nonexistent/editor"
-        try none.fails(74, "the editor failed (exit 127)", "edit", "svc")
+        try none.fails(69, "the editor failed (exit 127)", "edit", "svc")
     }
 
     @Test("VISUAL comes before EDITOR, and either may have arguments")

@@ -27,6 +27,39 @@ struct ExportTests {
         try sandbox.ok("export", "--service", "there")
     }
 
+    @Test(
+        "an export goes on past a damaged secret, attribute or earlier value, names what is missing, and ends with 3",
+        arguments: ["secret", "big", "earlier"])
+    func damaged(part: String) throws {
+        let sandbox = try Sandbox.withVault()
+        for secret in ["first", "second"] { try sandbox.ok("set", "svc", "ann", input: secret.utf8) }
+        let big = [UInt8](repeating: 0x78, count: 5000)
+        try sandbox.ok("update", "svc", "ann", "--secret-attribute", "big", input: big)
+        try sandbox.ok("set", "zoo", input: "whole".utf8)
+        switch part {
+        case "big": try sandbox.damageRecord(of: "svc", "ann", "--field", "big")
+        case "earlier": try sandbox.damageRecord(of: "svc", "ann", "--earlier", "1")
+        default: try sandbox.damageRecord(of: "svc", "ann")
+        }
+        let new = try sandbox.write("new", Array("kdbx".utf8))
+        let kdbx = ["--format", "kdbx", "--kdf", "testing", "--new-passphrase-file", new, "-o", "out.kdbx"]
+        for format in [[], ["--format", "csv"], kdbx, ["--format", "pem"]] {
+            let run = try sandbox.run(["export"] + format)
+            // A list contains neither of the other values, and PEM no passwords at all.
+            let isMissing = part == "secret" || format.isEmpty || format == kdbx
+            #expect(run.status == (isMissing || format.last == "pem" ? 3 : 0), "\(format): \(run.error)")
+            let lines = run.error.split(separator: "\n").filter { $0.contains("not exported, because it is damaged") }
+            #expect(lines.count == (isMissing ? 1 : 0), "\(format): \(run.error)")
+            #expect(lines.allSatisfy { $0.contains("generic-password 'svc' 'ann'") }, "\(format): \(run.error)")
+            #expect(run.error.contains("damaged values of 1 item are missing") == isMissing, "\(format): \(run.error)")
+            guard format.isEmpty else { continue }
+            let items = try #require((try run.json() as? [String: Any])?["items"] as? [[String: Any]])
+            let secrets = items.map { $0["secret"] as? String }
+            #expect(secrets == (part == "secret" ? ["whole"] : ["second", "whole"]))
+        }
+        #expect(try sandbox.read("out.kdbx").count > 0)
+    }
+
     @Test("variables for new factors, which only KDBX uses, do not keep another format from being written; options do")
     func unusedVariables() throws {
         let sandbox = try sandbox()
@@ -51,7 +84,7 @@ struct ExportTests {
         #expect(try sandbox.read("out.json") == Array("mine".utf8))
         symlink("nowhere", sandbox.path("link.json"))
         try sandbox.fails(73, "'link.json' already exists", "export", "--output", "link.json")
-        try sandbox.fails(74, "cannot create", "export", "--output", "none/out.json")
+        try sandbox.fails(66, "the folder does not exist", "export", "--output", "none/out.json")
     }
 
     @Test("an export that cannot be finished leaves no file")
@@ -166,6 +199,19 @@ struct ExportTests {
         #expect(run.output.contains("base64:AP8K,\"the notes\","))
         let other = try sandbox.ok("export", "--format", "json")
         #expect(!other.error.contains("not in this list"))
+    }
+
+    @Test("a damaged attribute is not among those that the CSV export leaves out and other formats include")
+    func csvDamaged() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", "--attribute", "colour=red", input: "1".utf8)
+        let notes = [UInt8](repeating: 0x78, count: 5000)
+        try sandbox.ok("update", "svc", "ann", "--secret-attribute", "notes", input: notes)
+        try sandbox.ok("set", "zoo", input: "2".utf8)
+        try sandbox.damageRecord(of: "svc", "ann", "--field", "notes")
+        let run = try sandbox.run("export", "--format", "csv")
+        #expect(run.status == 3 && run.error.contains("not exported, because it is damaged"), "\(run.error)")
+        #expect(run.error.contains("'colour' (1)") && !run.error.contains("'notes' (1)"), "\(run.error)")
     }
 
     @Test("the CSV export is no source: what it leaves out would be lost")

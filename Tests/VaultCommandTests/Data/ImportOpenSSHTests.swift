@@ -75,6 +75,58 @@ struct ImportOpenSSHTests {
         try sandbox.fails(1, "not an Ed25519 key", "get", "svc", "--openssh")
     }
 
+    @Test("a key that is stored in OpenSSH's format or in PEM is written for ssh-keygen, too, if it is an Ed25519 key")
+    func alreadyOpenSSH() throws {
+        let sandbox = try Sandbox.withVault()
+        let publicKey = { (file: String) in
+            try run(sandbox, "ssh-keygen", "-y", "-f", sandbox.path(file)).prefix { $0 != 0x0A }
+        }
+        try sandbox.ok("set", "github", "--ssh-generate", "ed25519")
+        try sandbox.ok("get", "github", "--openssh", "--output", "made")
+        #expect(try sandbox.read("made") == sandbox.ok("get", "github").bytes)
+        #expect(try sandbox.ok("ssh", "public", "github").bytes.starts(with: publicKey("made")))
+        try run(sandbox, "openssl", "genpkey", "-algorithm", "ed25519", "-out", sandbox.path("pkcs8"))
+        #expect(chmod(sandbox.path("pkcs8"), 0o600) == 0)
+        try sandbox.ok("set", "pem", "--secret-file", "pkcs8")
+        try sandbox.ok("get", "pem", "--openssh", "--output", "converted")
+        #expect(try sandbox.ok("ssh", "public", "pem").bytes.starts(with: publicKey("converted")))
+        try makeKey(sandbox, "rsa", 2048, "rsa")
+        try sandbox.ok("set", "rsa", "--secret-file", "rsa")
+        try sandbox.fails(1, "not an Ed25519 key; without --openssh", "get", "rsa", "--openssh")
+        try makeKey(sandbox, "ed25519", 256, passphrase: "own", "locked")
+        try sandbox.ok("set", "locked", "--secret-file", "locked")
+        try sandbox.fails(69, "'locked' '': the key has its own passphrase", "get", "locked", "--openssh")
+    }
+
+    @Test("what surrounds a stored key is not written, and PKCS #8 with the public key is converted, too")
+    func acceptedByOpenSSH() throws {
+        let sandbox = try Sandbox.withVault()
+        try makeKey(sandbox, "ed25519", 256)
+        let file = try sandbox.read("key")
+        try sandbox.write("unended", file.dropLast())
+        try sandbox.write("commented", Array("My key, from the old laptop:\n".utf8) + file)
+        let own = try run(sandbox, "ssh-keygen", "-y", "-f", sandbox.path("key"))
+        for name in ["unended", "commented"] {
+            try sandbox.ok("set", name, "--secret-file", name)
+            try sandbox.ok("get", name, "--openssh", "--output", "\(name).out")
+            #expect(try run(sandbox, "ssh-keygen", "-y", "-f", sandbox.path("\(name).out")) == own)
+        }
+        try run(sandbox, "openssl", "genpkey", "-algorithm", "ed25519", "-out", sandbox.path("pkcs8"))
+        let der = try run(sandbox, "openssl", "pkey", "-in", sandbox.path("pkcs8"), "-outform", "DER")
+        let publicDER = try run(sandbox, "openssl", "pkey", "-in", sandbox.path("pkcs8"), "-pubout", "-outform", "DER")
+        #expect(der.count == 48 && publicDER.count == 44)
+        // Version 1 has the public key in the field [1] behind the private key.
+        var whole: [UInt8] = [0x30, 0x51, 0x02, 0x01, 0x01]
+        whole += der.dropFirst(5)
+        whole += [0x81, 0x21, 0x00]
+        whole += publicDER.suffix(32)
+        try sandbox.write("version1", whole)
+        try sandbox.ok("set", "version1", "--secret-file", "version1")
+        try sandbox.ok("get", "version1", "--openssh", "--output", "version1.out")
+        let back = try run(sandbox, "ssh-keygen", "-y", "-f", sandbox.path("version1.out"))
+        #expect(try sandbox.ok("ssh", "public", "version1").bytes.starts(with: back.prefix { $0 != 0x0A }))
+    }
+
     @Test("a wrong passphrase is exit 77, too many rounds 78, no ssh-keygen 69; nothing is imported, nothing is left")
     func refused() throws {
         let sandbox = try Sandbox.withVault()

@@ -115,7 +115,7 @@ struct ImportPEMTests {
         ] {
             try sandbox.write("both.pem", try sandbox.read("cert.pem") + sandbox.read(name))
             let run = try sandbox.fails(
-                65, "line \(lines + 1): the private key is encrypted (\(form)); decrypt it", "import", "both.pem")
+                69, "line \(lines + 1): the private key is encrypted (\(form)); decrypt it", "import", "both.pem")
             #expect(run.error.contains("openssl pkey -in FILE -out /dev/shm/key.pem"))
         }
         #expect(try sandbox.ok("list").bytes == [])

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Secrets that are made up or have several lines")
 struct SecretSourceTests {
-    @Test("set and add take the generator's options, which say by themselves that a secret is made up")
+    @Test("set and add take the generator's options with --generate")
     func generator() throws {
         let sandbox = try Sandbox.withVault()
         for _ in 0..<20 {
@@ -13,7 +13,7 @@ struct SecretSourceTests {
                 bank.wholeMatch(of: /[A-Za-z0-9]{12}/) != nil && bank.contains(/[0-9]/) && bank.contains(/[A-Za-z]/))
         }
         try sandbox.write("words.txt", "ant\nbee\ncow\n".utf8)
-        try sandbox.ok("add", "home wifi", "--words", "5", "--list", "./words.txt")
+        try sandbox.ok("add", "home wifi", "--generate", "--words", "5", "--list", "./words.txt")
         #expect(try sandbox.ok("get", "home wifi").output.wholeMatch(of: /(ant|bee|cow)(-(ant|bee|cow)){4}/) != nil)
         try sandbox.ok("set", "shop", "mira", "--generate", "--length", "24", "--exclude", "aeiou", "--no-uppercase")
         #expect(try sandbox.ok("get", "shop").output.wholeMatch(of: /[^aeiouA-Z]{24}/) != nil)
@@ -21,6 +21,29 @@ struct SecretSourceTests {
         try sandbox.fails(64, "cannot be combined", "set", "x", "--secret-file", "f", "--words", "5")
         try sandbox.fails(64, "cannot be combined", "set", "x", "--words", "5", "--no-digits")
         try sandbox.fails(1, "no item is named", "get", "x")
+    }
+
+    @Test("an option of the generator without --generate is refused, so a secret that is piped in is not replaced")
+    func generatorAlone() throws {
+        let sandbox = try Sandbox.withVault()
+        let options = [
+            ["--length", "12"], ["--alphabet", "ab"], ["--no-lowercase"], ["--no-uppercase"], ["--no-digits"],
+            ["--no-symbols"], ["--no-ambiguous"], ["--exclude", "x"], ["--words", "6"],
+        ]
+        try sandbox.ok("set", "kept", input: "first".utf8)
+        for option in options {
+            for command in ["set", "add"] {
+                let run = try sandbox.run([command, "new", "u"] + option, input: Array("my-secret".utf8))
+                #expect(run.status == 64 && run.error.contains("\(option[0]) requires --generate"), "\(run.error)")
+            }
+            for other in [["--otp"], ["--secret-attribute", "pin"], ["--ssh-generate", "ed25519"]] {
+                let run = try sandbox.run(["set", "kept"] + other + option, input: Array("JBSWY3DPEHPK3PXP".utf8))
+                #expect(run.status == 64, "\(other) \(option): \(run.error)")
+            }
+        }
+        try sandbox.fails(1, "no item is named", "get", "new")
+        #expect(try sandbox.ok("get", "kept").output == "first")
+        #expect(try !sandbox.ok("show", "kept").output.contains("pin"))
     }
 
     @Test("a password has at least one character of each kind, where there is room for all")

@@ -214,9 +214,9 @@ struct AgePluginTests {
         try sandbox.fails(64, "no item is named", "age-plugin")
         try sandbox.fails(1, "no item is named", "age-plugin", "vaultfmt:absent")
         try sandbox.ok("set", "mail", input: "password".utf8)
-        try sandbox.fails(65, "does not hold an age identity", "age-plugin", "vaultfmt:mail")
+        try sandbox.fails(69, "does not hold an age identity", "age-plugin", "vaultfmt:mail")
         try sandbox.ok("set", "plugin", input: "AGE-PLUGIN-ABSENT-1DEHKYMMY0YP280FE".utf8)
-        try sandbox.fails(64, "holds a plugin identity", "age-plugin", "vaultfmt:plugin")
+        try sandbox.fails(69, "holds a plugin identity", "age-plugin", "vaultfmt:plugin")
     }
 }
 

@@ -329,7 +329,7 @@ struct EnvironmentFileTests {
             #expect(try terminal.finish() == status)
             #expect(terminal.screen.contains("started s3cret") == (status == 0))
         }
-        try sandbox.fails(77, "leave out --confirm", "run", "--confirm", "--env", "A=vaultfmt:svc", "--", "true")
+        try sandbox.fails(64, "leave out --confirm", "run", "--confirm", "--env", "A=vaultfmt:svc", "--", "true")
         try sandbox.fails(
             64, "which --no-input forbids", "run", "--confirm", "--no-input", "--env", "A=vaultfmt:svc", "--", "true")
         try sandbox.ok("run", "--confirm", "--", "true")

@@ -54,8 +54,18 @@ struct ReadTests {
             "expiration=2030-01-01T00:00:00Z")
         let full = try #require(try sandbox.ok("read", "--aws", "vaultfmt:aws/AKIAEXAMPLE").json() as? [String: Any])
         #expect(full["SessionToken"] as? String == "token" && full["Expiration"] as? String == "2030-01-01T00:00:00Z")
+        try sandbox.ok("set", "temporary", "ASIAEXAMPLE", input: "secret".utf8)
+        try sandbox.ok("update", "temporary", "--secret-attribute", "session-token", input: "hidden".utf8)
+        let temporary = try #require(try sandbox.ok("read", "--aws", "vaultfmt:temporary").json() as? [String: Any])
+        #expect(temporary["SessionToken"] as? String == "hidden")
+        let long = String(repeating: "t", count: 5000)
+        try sandbox.ok("update", "temporary", "--secret-attribute", "session-token", input: long.utf8)
+        let whole = try #require(try sandbox.ok("read", "--aws", "vaultfmt:temporary").json() as? [String: Any])
+        #expect(whole["SessionToken"] as? String == long)
+        try sandbox.ok("update", "temporary", "--secret-attribute", "session-token", input: [0xFF, 0xFE] as [UInt8])
+        try sandbox.fails(69, "'session-token' is not text", "read", "--aws", "vaultfmt:temporary")
         try sandbox.ok("set", "nobody", input: "s".utf8)
-        try sandbox.fails(64, "access key ID", "read", "--aws", "vaultfmt:nobody")
+        try sandbox.fails(69, "access key ID", "read", "--aws", "vaultfmt:nobody")
         try sandbox.fails(64, "leave out ?field=", "read", "--aws", "vaultfmt:aws?field=account")
     }
 }
@@ -109,7 +119,7 @@ struct RunTests {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "zero", "--exact", input: [0x61, 0, 0x62])
         for (arguments, status, message) in [
-            (["--env", "A=vaultfmt:absent"], 1, "no item is named"), (["--env", "A=vaultfmt:zero"], 64, "zero byte"),
+            (["--env", "A=vaultfmt:absent"], 1, "no item is named"), (["--env", "A=vaultfmt:zero"], 69, "zero byte"),
             (["--env", "A"], 64, "--env takes a variable"),
             (["--env", "=vaultfmt:zero"], 64, "--env takes a variable"),
             (["--env", "A=plain"], 64, "not a reference"),

@@ -744,6 +744,29 @@ struct MergeTests {
         try expectSound(copies.ours)
     }
 
+    @Test("R-8.20: a slot that two copies of one side added again is not called added where it already is")
+    func addedAgainTwice() throws {
+        let copies = try copies()
+        let first = try #require(try copies.ours.slots().first).id
+        let second = try copies.ours.addSlot(try Fast.rawKey(9)).id
+        _ = try copies.theirs.merge(copies.ours)
+        let theirs = try copies.memory.open("theirs", with: try Fast.rawKey(9))
+        try theirs.removeSlot(first)
+        try copies.ours.removeSlot(second)
+        let other = try copies.fork("ours", to: "other")
+        #expect(try copies.ours.merge(theirs).notes == [.slotAddedAgain(first, name: "")])
+        #expect(try other.merge(theirs).notes == [.slotAddedAgain(first, name: "")])
+        let (oursBefore, otherBefore) = (
+            try copies.fork("ours", to: "ours-2"), try copies.fork("other", to: "other-2")
+        )
+        // One of the two takes the other's, because that was added later.
+        let reports = [try copies.ours.merge(otherBefore), try other.merge(oursBefore)]
+        for report in reports { #expect(!report.notes.contains(.slotTaken(first, name: "")), "\(report.notes)") }
+        #expect(reports.count { $0.notes.contains(.slotChanged(first, name: "")) } == 1)
+        for vault in [copies.ours, other] { #expect(try vault.slots().map(\.id) == [first]) }
+        try expectSound(copies.ours)
+    }
+
     @Test("fails if each copy was opened with a slot that the other one removed, and says with which one it does not")
     func slotsInUseGone() throws {
         let copies = try copies()
@@ -944,6 +967,134 @@ struct MergeTests {
         report.isRehearsal = true
         #expect(rehearsed == report, "\(rehearsed)")
         #expect(try copies.ours.text(try key("a")) == "new")
+    }
+
+    @Test(
+        "R-8.13: a removal does not take what is left to settle from an item that another change keeps",
+        arguments: [true, false])
+    func openValuesAgainstRemoval(isMergedByRemover: Bool) throws {
+        let copies = try Copies { vault in
+            try vault.add(try key("a"), secret: Secret(text: "0"), attributes: ["notes": "0"])
+        }
+        for (vault, text) in [(copies.ours, "ours"), (copies.theirs, "theirs")] {
+            try vault.set(try key("a"), secret: Secret(text: text), attributes: setting(["notes": text]))
+            copies.tick()
+        }
+        try copies.ours.merge(copies.theirs)
+        try copies.theirs.merge(copies.ours)
+        try copies.theirs.remove(try key("a"))
+        copies.tick()
+        try copies.ours.update(try key("a"), attributes: setting(["label": "L"]))
+        let expected = try copies.ours.toSettle(try key("a"))
+        #expect(expected == [.secret: ["ours"], .attribute("notes"): ["ours"]])
+        copies.tick()
+
+        let (into, from) = isMergedByRemover ? (copies.theirs, copies.ours) : (copies.ours, copies.theirs)
+        var options = MergeOptions()
+        (options.keepsNewerValues, options.isRehearsal) = (true, true)
+        let rehearsed = try into.merge(from, options: options)
+        options.isRehearsal = false
+        var report = try into.merge(from, options: options)
+        report.isRehearsal = true
+        #expect(rehearsed == report, "\(rehearsed)")
+        #expect(report.notes.contains(.conflict(try key("a"), fields: [.secret, .attribute("notes")])), "\(report)")
+        #expect(report.notes.contains(.keptAgainstRemoval(try key("a"))), "\(report)")
+        #expect(try from.merge(into, options: options).outcome == .theirs)
+        for vault in [into, from] {
+            #expect(try vault.toSettle(try key("a")) == expected)
+            #expect(try vault.text(try key("a")) == "theirs" && vault.item(try key("a"))?.attributes.label == "L")
+            try expectSound(vault)
+        }
+        // Who has seen all of it removes all of it.
+        try into.remove(try key("a"))
+        try from.merge(into, options: options)
+        #expect(try from.item(try key("a")) == nil)
+    }
+
+    @Test("R-8.13: a removal does not settle a value that another change of the item still names")
+    func openValueOfOtherSibling() throws {
+        let copies = try Copies { vault in
+            try vault.add(try key("a"), secret: Secret(text: "0"), attributes: ["comment": "0"])
+        }
+        try copies.theirs.update(try key("a"), attributes: setting(["comment": "theirs"]))
+        let remover = try copies.fork("theirs", to: "third")
+        try copies.theirs.update(try key("a"), attributes: setting(["label": "L"]))
+        copies.tick()
+        try copies.ours.update(try key("a"), attributes: setting(["comment": "ours"]))
+        try copies.ours.merge(copies.theirs)
+        #expect(try copies.ours.toSettle(try key("a")) == [.attribute("comment"): ["theirs"]])
+        try remover.remove(try key("a"))
+        var options = MergeOptions()
+        options.keepsNewerValues = true
+        let report = try copies.ours.merge(remover, options: options)
+        #expect(try copies.ours.toSettle(try key("a")) == [.attribute("comment"): ["theirs"]])
+        let settled = MergeReport.Note.settled(try key("a"))
+        #expect(!report.notes.contains(settled), "\(report)")
+        try expectSound(copies.ours)
+    }
+
+    @Test(
+        "R-8.13: whoever merges, neither value of an unsettled secret is lost to a removal", arguments: [true, false])
+    func bothOpenValues(isMergedByRemover: Bool) throws {
+        let copies = try copies("a")
+        try copies.ours.put(try key("a"), "ours")
+        copies.tick()
+        try copies.theirs.put(try key("a"), "theirs")
+        try copies.ours.merge(copies.theirs)
+        try copies.theirs.remove(try key("a"))
+        let (into, from) = isMergedByRemover ? (copies.theirs, copies.ours) : (copies.ours, copies.theirs)
+        var options = MergeOptions()
+        options.keepsNewerValues = true
+        for _ in 0..<2 {
+            try into.merge(from, options: options)
+            try from.merge(into, options: options)
+        }
+        for vault in [into, from] {
+            let shown = try #require(try vault.text(try key("a")))
+            #expect(try vault.toSettle(try key("a"))[.secret]?.union([shown]) == ["ours", "theirs"], "shown: \(shown)")
+            try expectSound(vault)
+        }
+        #expect(try into.merge(from, options: options).outcome == .same)
+    }
+
+    @Test(
+        "a value that the other side had moved to another group is an earlier value of that group once it is settled",
+        arguments: [true, false], [8, 5000])
+    func groupOfSettledValue(isSettledBySetting: Bool, size: Int) throws {
+        let shared = try key("a", group: "ci")
+        func contents(_ text: String) -> Attributes {
+            var attributes: Attributes = [:]
+            attributes["notes"] = [UInt8](repeating: text.utf8.first ?? 0, count: size)
+            return attributes
+        }
+        let copies = try Copies { vault in
+            try vault.add(shared, secret: Secret(text: "0"), attributes: contents("0"))
+        }
+        for (vault, text) in [(copies.theirs, "theirs"), (copies.ours, "ours")] {
+            try vault.set(shared, secret: Secret(text: text), attributes: setting(contents(text)))
+            copies.tick()
+        }
+        // Our file has the records from before the move.
+        try copies.ours.merge(copies.theirs)
+        try copies.theirs.move(shared, to: try key("a", group: "private"))
+        _ = try copies.ours.addSlot(try Fast.rawKey(9), grantedGroups: ["ci"], createsGroups: true)
+        copies.tick()
+        try copies.ours.merge(copies.theirs)
+        let conflict = try #require(try copies.ours.conflicts().first)
+        #expect(conflict.values.contains { $0.field == .secret && $0.otherPlace?.group == "private" }, "\(conflict)")
+        if isSettledBySetting {
+            try copies.ours.set(conflict.key, secret: Secret(text: "new"), attributes: setting(contents("new")))
+        } else {
+            try copies.ours.settle(conflict.key)
+        }
+        let earlier = try copies.ours.earlierValues(of: conflict.key)
+        #expect(earlier.count >= 2)
+        for value in earlier {
+            let opened = try copies.ours.open(value)
+            let isTheirs = opened.secret.array.first == UInt8(ascii: "t")
+            #expect(opened.key.group == (isTheirs ? "private" : "ci"), "\(value.attribute ?? "secret")")
+        }
+        try expectSound(copies.ours)
     }
 
     @Test("R-8.21: completes a merge whose item would exceed a limit by a change, which others follow")

@@ -229,6 +229,26 @@ struct SalvageTailTests {
         #expect(report.uncommitted == [try name("once")] && report.unproven.isEmpty, "\(report)")
     }
 
+    @Test("an item that is found by its record and in a leaf of a change without its commit is recovered once")
+    func foundTwice() throws {
+        let vault = try memory.create()
+        func end() throws -> Int {
+            try vault.withCore { (core) throws(VaultError) in Int(core.store.state.commit.end) }
+        }
+        try vault.put(try name("a"), "of a")
+        let start = try end()
+        try vault.put(try name("b"), "of b")
+        let newest = start..<(try end())
+        try vault.put(try name("c"), "of c")
+        var bytes = try memory.bytes()
+        for frame in try frames(bytes) where frame.type == .page && newest.contains(frame.range.lowerBound) {
+            bytes[frame.range.lowerBound + 60] ^= 1
+        }
+        let (secrets, report) = try salvaged(Array(bytes.dropLast()))
+        #expect(secrets == ["a": "of a", "b": "of b", "c": "of c"], "\(report)")
+        #expect(report.recovered == 3 && report.removedLater.isEmpty, "\(report)")
+    }
+
     @Test("an item that was removed and stored again by a change without its commit keeps its proven secrets")
     func storedAgain() throws {
         let vault = try memory.create()
@@ -283,5 +303,28 @@ struct SalvageTailTests {
         }
         #expect(secrets == ["b: of a", "b: of b"], "\(report)")
         #expect(try report.removedLater.count == 1 && report.uncommitted == [name("b")], "\(report)")
+    }
+
+    @Test("a change that removes an item does not hide the state that an earlier change, also without its commit, made")
+    func removedAfterChange() throws {
+        let vault = try memory.create()
+        for service in ["a", "b"] { try vault.put(try name(service), "of \(service)") }
+        try vault.put(try name("b"), "changed")
+        let commit = try vault.withCore { (core) throws(VaultError) in Int(core.store.state.commit.offset) }
+        try vault.transaction { (transaction) throws(VaultError) in
+            _ = try transaction.remove(try name("b"))
+            try transaction.move(try name("a"), to: try name("b"))
+        }
+        var bytes = Array(try memory.bytes().dropLast())
+        bytes[commit + 100] ^= 4
+        let report = try salvaged(bytes).report
+        let recovered = try memory.open("new.vault")
+        var secrets: [String: [String]] = [:]
+        for item in try recovered.allItems() {
+            let secret = try recovered.open(item).secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+            secrets[secret] = try recovered.earlier(item.key).map(\.secret)
+        }
+        #expect(secrets == ["of a": [], "changed": ["of b"]], "\(report)")
+        #expect(report.removedLater.count == 1 && !report.isComplete, "\(report)")
     }
 }

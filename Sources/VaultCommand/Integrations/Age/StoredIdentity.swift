@@ -56,7 +56,7 @@ struct StoredIdentity {
         let place = TerminalText.quoted(reference)
         let file: IdentityFile
         do throws(AgeError) { file = try IdentityFile.read(secret) } catch {
-            throw CommandFailure(.damaged, "\(place) does not hold an age identity: \(error.detail)")
+            throw CommandFailure(.unavailable, "\(place) does not hold an age identity: \(error.detail)")
         }
         switch file {
         case .openSSH(let identity): return [identity]
@@ -64,14 +64,14 @@ struct StoredIdentity {
             return try all.map { identity in
                 guard case .native(let identity) = identity else {
                     throw CommandFailure(
-                        .usage,
+                        .unavailable,
                         "\(place) holds a plugin identity; give it to age directly, because it does not need a vault")
                 }
                 return identity
             }
         case .encrypted, .encryptedOpenSSH:
             throw CommandFailure(
-                .usage, "\(place) holds an encrypted key; store the decrypted key, because the vault encrypts it")
+                .unavailable, "\(place) holds an encrypted key; store the decrypted key, because the vault encrypts it")
         }
     }
 

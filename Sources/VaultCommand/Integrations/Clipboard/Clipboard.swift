@@ -59,7 +59,7 @@ enum ClipboardTool: String {
         let descriptor = vault_open("/dev/tty", O_WRONLY | O_NOCTTY, 0)
         guard descriptor >= 0 else {
             throw CommandFailure(
-                .io,
+                .unavailable,
                 "no clipboard is available: neither wl-copy (Wayland), nor xclip (X11), nor a terminal; install wl-copy or xclip"
             )
         }
@@ -67,7 +67,7 @@ enum ClipboardTool: String {
         let name = Environment.nonEmpty("TERM") ?? "dumb"
         guard !consoles.contains(name) else {
             throw CommandFailure(
-                .io,
+                .unavailable,
                 "no clipboard is available: there is no desktop, and a terminal of the type \(TerminalText.quoted(name)) has none; leave out --clip to show the secret"
             )
         }
@@ -160,11 +160,11 @@ enum ClipboardTool: String {
 
     private func run(_ arguments: [String], _ secret: borrowing Secret, settings: [String: String] = [:]) throws {
         guard let path = Subprocess.find(rawValue) else {
-            throw CommandFailure(.io, "\(rawValue) is no longer installed; install it again")
+            throw CommandFailure(.unavailable, "\(rawValue) is no longer installed; install it again")
         }
         let code = try Subprocess.feed(path, arguments, secret, settings: settings)
         guard code == 0 else {
-            throw CommandFailure(.io, "\(rawValue) failed (exit \(code)); is the display reachable?")
+            throw CommandFailure(.unavailable, "\(rawValue) failed (exit \(code)); is the display reachable?")
         }
     }
 

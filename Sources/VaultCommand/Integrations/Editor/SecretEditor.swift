@@ -35,7 +35,7 @@ enum SecretEditor {
         switch outcome {
         case .done: return changed(secret, edited)
         case .failed(let code):
-            throw CommandFailure(.io, "the editor failed (exit \(code)); the item was not changed")
+            throw CommandFailure(.unavailable, "the editor failed (exit \(code)); the item was not changed")
         case .interrupted: throw CommandFailure(.interrupted, "interrupted; the item was not changed")
         }
     }
@@ -53,7 +53,7 @@ enum SecretEditor {
     private static func command() throws -> String {
         if let editor = Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") { return editor }
         guard let editor = Subprocess.find("vi") else {
-            throw CommandFailure(.usage, "no editor was found; set EDITOR")
+            throw CommandFailure(.unavailable, "no editor was found; set EDITOR")
         }
         guard isatty(STDIN_FILENO) != 0, isatty(STDOUT_FILENO) != 0 else {
             throw CommandFailure(

@@ -95,7 +95,7 @@ struct SSHPublic: ParsableCommand {
         try chosen.check()
         let opened = try vault.openVault()
         let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
-        let key = try StoredKey.read(try opened.open(item).takeSecret())
+        let key = try ItemSSHKey.read(try opened.open(item).takeSecret(), of: item.key)
         let output = Output.standard()
         try output.line(key.publicKey.line(comment: OfferedKey.comment(item)))
         try output.flush()
@@ -140,7 +140,7 @@ struct SSHAdd: ParsableCommand {
         limits.needsConfirmation = try needsConfirmation(item)
         let name = ItemText.summary(item.key, label: item.attributes.label)
         let secret = try opened.open(item).takeSecret()
-        let key = try StoredKey.read(secret).publicKey
+        let key = try ItemSSHKey.read(secret, of: item.key).publicKey
         var certificate: Certificate?
         do {
             certificate = try OfferedKey.certificate(for: key, of: item, in: opened)
